@@ -1,0 +1,3 @@
+module lacuna
+
+go 1.26

@@ -1,0 +1,40 @@
+package model
+
+// Parts is a set of things to read. A table or command names what it needs, and a
+// reader may leave the rest unread: a sum over kernels does not wait for three million calls.
+type Parts uint64
+
+// The parts. A reader that cannot tell some of them apart reads more than was asked.
+const (
+	PartKernels      Parts = 1 << iota // Kernels: times, device, stream, names, correlation
+	PartLaunchConfig                   // Kernels: grid, block, registers, shared memory, occupancy
+	PartCopies                         // Copies and Sets
+	PartGraphs                         // GraphRuns and GraphEvents
+	PartCalls                          // Calls
+	PartSyncs                          // Syncs and EventRecords
+	PartOps                            // Ops, Links and Collectives
+	PartOpArgs                         // Ops: shapes, types, strides, values, stacks
+	PartPython                         // PyCalls
+	PartRanges                         // Ranges, Marks, DeviceRanges, Domains
+	PartPayloads                       // Ranges: payloads
+	PartMemory                         // AllocEvents, DeviceAllocs, PageFaults
+	PartOS                             // OSCalls
+	PartLibs                           // LibCalls
+	PartMPI                            // MPI
+	PartOpenACC                        // OpenACC
+	PartOpenMP                         // OpenMP
+	PartSamples                        // Samples, Frames and stacks of calls
+	PartSched                          // Sched
+	PartCounters                       // Tracks and Counters
+	PartOverheads                      // Overheads and Diagnostics
+	partEnd
+)
+
+// PartsAll is everything.
+const PartsAll = partEnd - 1
+
+// PartsGPU is all work of the GPUs.
+const PartsGPU = PartKernels | PartCopies | PartGraphs
+
+// Has says whether p includes all of q.
+func (p Parts) Has(q Parts) bool { return p&q == q }
