@@ -34,9 +34,9 @@ type Ops struct {
 	DurNs      []int64
 	Thread     []ThreadRow
 	Name       []StringID
-	External   []uint32 // external ID, the link to calls and GPU work; NoExternal
-	Sequence   []int64  // autograd sequence number, shared by forward and backward; NoSequence
-	FwdThread  []int64  // of a backward operator: the profiler's number of the forward thread; 0: none
+	External   []uint32   // external ID, the link to calls and GPU work; NoExternal
+	Sequence   []int64    // autograd sequence number, shared by forward and backward; NoSequence
+	FwdThread  []int64    // of a backward operator: the profiler's number of the forward thread; 0: none
 	Shapes     []StringID // JSON text of the inputs' shapes: [[64, 512], []]
 	Types      []StringID // JSON text of the inputs' types: ["float", ""]
 	Strides    []StringID

@@ -1,0 +1,183 @@
+package reader
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// headBytes is how much of a file a Format may look at to recognise it.
+const headBytes = 64 << 10
+
+// maxPlainBytes bounds an unpacked copy of a packed file: the largest SQLite export seen is 30 GB.
+const maxPlainBytes = 64 << 30
+
+// A Source is a capture's bytes, unpacked. It is opened by Open and closed by it.
+type Source struct {
+	Path string // as the user typed it; "-" is standard input
+	Head []byte // the first bytes, unpacked
+	Size int64  // bytes as the file lies; 0: unknown
+
+	packing string // "", "gzip", "zstd"
+	file    *os.File
+	stream  io.Reader // unpacked, from the start
+	read    atomic.Int64
+	opt     Options
+	copies  []string // unpacked copies to remove
+}
+
+// open opens path and looks at its beginning.
+func open(path string, opt Options) (*Source, error) {
+	s := &Source{Path: path, opt: opt}
+	if path == "-" {
+		s.file = os.Stdin
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			var pe *fs.PathError
+			if errors.As(err, &pe) {
+				err = pe.Err
+			}
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		s.file = f
+		st, err := f.Stat()
+		if err == nil && st.IsDir() {
+			f.Close()
+			return nil, fmt.Errorf("%s: is a directory; name the captures in it, such as %s/*", path, path)
+		}
+		if err == nil && st.Mode().IsRegular() {
+			s.Size = st.Size()
+		}
+	}
+	if err := s.rewind(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// rewind starts the stream at the beginning of the file and fills Head.
+func (s *Source) rewind() error {
+	raw := bufio.NewReaderSize(counter{s}, 1<<20)
+	magic, err := raw.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %w", s.Path, err)
+	}
+	var in io.Reader = raw
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		s.packing = "gzip"
+		z, err := gzip.NewReader(raw)
+		if err != nil {
+			return fmt.Errorf("%s: begins like gzip but cannot be unpacked: %w", s.Path, err)
+		}
+		in = z
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		s.packing = "zstd"
+		z, err := zstd.NewReader(raw, zstd.WithDecoderMaxMemory(512<<20), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return fmt.Errorf("%s: begins like zstd but cannot be unpacked: %w", s.Path, err)
+		}
+		in = z.IOReadCloser()
+	}
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(in, head)
+	s.Head = head[:n:n]
+	rest := in
+	if err != nil && !errors.Is(err, io.EOF) {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || s.packing != "" {
+			// what was wrong is told again where the head ends
+			rest = failing{err, in}
+		}
+	}
+	s.stream = io.MultiReader(bytes.NewReader(s.Head), rest)
+	return nil
+}
+
+// failing tells a broken unpacking again after the head, unless the input simply ended.
+type failing struct {
+	err error
+	in  io.Reader
+}
+
+func (f failing) Read(p []byte) (int, error) {
+	n, err := f.in.Read(p)
+	if n == 0 && errors.Is(err, io.EOF) {
+		return 0, io.EOF
+	}
+	if n > 0 {
+		return n, err
+	}
+	return 0, f.err
+}
+
+// counter counts the bytes that are read from the file.
+type counter struct{ s *Source }
+
+func (c counter) Read(p []byte) (int, error) {
+	n, err := c.s.file.Read(p)
+	c.s.read.Add(int64(n))
+	return n, err
+}
+
+// Stream is the unpacked bytes from the start. It can be read once. A packed file that was cut
+// off ends with io.ErrUnexpectedEOF after all that could be unpacked.
+func (s *Source) Stream() io.Reader { return s.stream }
+
+// Done is how many bytes of the file, as it lies, have been read.
+func (s *Source) Done() int64 { return s.read.Load() }
+
+// File is the path of the unpacked bytes as a plain file: the file itself, or a copy that is
+// removed when the Source is closed. cut says that the packed file ended too early, so that the copy is short.
+func (s *Source) File(ctx context.Context) (path string, cut bool, err error) {
+	if s.packing == "" && s.Path != "-" {
+		return s.Path, false, nil
+	}
+	f, err := os.CreateTemp(s.opt.TempDir, "lacuna-*")
+	if err != nil {
+		return "", false, fmt.Errorf("%s: unpack: %w", s.Path, err)
+	}
+	s.copies = append(s.copies, f.Name())
+	defer f.Close()
+	buf := make([]byte, 1<<20)
+	var written int64
+	for {
+		if err := ctx.Err(); err != nil {
+			return "", false, err
+		}
+		n, rerr := s.stream.Read(buf)
+		if _, err := f.Write(buf[:n]); err != nil {
+			return "", false, fmt.Errorf("%s: unpack to %s: %w", s.Path, f.Name(), err)
+		}
+		if written += int64(n); written > maxPlainBytes {
+			return "", false, fmt.Errorf("%s: unpacks to over %d GiB; unpack it yourself if that is right", s.Path, int64(maxPlainBytes)>>30)
+		}
+		if s.opt.Progress != nil {
+			s.opt.Progress(s.Done(), s.Size)
+		}
+		if rerr != nil {
+			return f.Name(), !errors.Is(rerr, io.EOF), nil
+		}
+	}
+}
+
+// Close closes the file and removes unpacked copies.
+func (s *Source) Close() error {
+	for _, p := range s.copies {
+		os.Remove(p)
+	}
+	if s.file == os.Stdin {
+		return nil
+	}
+	return s.file.Close()
+}
