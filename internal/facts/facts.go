@@ -15,22 +15,27 @@ import (
 type Facts struct {
 	Trace *model.Trace
 
-	once map[string]*sync.Once // guarded by mu
-	mu   sync.Mutex
-	facts
+	mu    sync.Mutex
+	slots map[string]*slot // guarded by mu
+}
+
+type slot struct {
+	once  sync.Once
+	value any
 }
 
 // Of prepares the facts of a capture. Nothing is computed yet.
-func Of(t *model.Trace) *Facts { return &Facts{Trace: t, once: make(map[string]*sync.Once)} }
+func Of(t *model.Trace) *Facts { return &Facts{Trace: t, slots: make(map[string]*slot)} }
 
-// do computes a fact on first use. name is the fact's own.
-func (f *Facts) do(name string, compute func()) {
+// fact is the answer of compute, which runs on first use. name is the fact's own.
+func fact[T any](f *Facts, name string, compute func() T) T {
 	f.mu.Lock()
-	o := f.once[name]
-	if o == nil {
-		o = new(sync.Once)
-		f.once[name] = o
+	s := f.slots[name]
+	if s == nil {
+		s = new(slot)
+		f.slots[name] = s
 	}
 	f.mu.Unlock()
-	o.Do(compute)
+	s.once.Do(func() { s.value = compute() })
+	return s.value.(T)
 }
