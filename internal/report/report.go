@@ -1,0 +1,159 @@
+// Package report gathers the answer to "where does a step's time go": steps, time budget,
+// top tables, gaps, and how far the capture can be trusted. It computes nothing that facts know
+// and formats nothing: its types are the JSON contract, and writers print them.
+//
+// All times are milliseconds unless a name says otherwise.
+package report
+
+// Schema is the version of the JSON contract. Fields are added, never renamed.
+const Schema = 1
+
+// A Report is what `lacuna report` says of one capture, or of the ranks of one job.
+type Report struct {
+	Schema     int         `json:"schema"`
+	Inputs     []Input     `json:"inputs"`
+	Steps      Steps       `json:"steps"`
+	Budget     Budget      `json:"budget_ms"` // mean over devices
+	PerDevice  []Device    `json:"per_device"`
+	TopKernels []TopKernel `json:"top_kernels"`
+	TopOps     []TopOp     `json:"top_ops"`
+	TopCopies  []TopCopy   `json:"top_copies"`
+	TopSyncs   []TopSync   `json:"top_syncs"`
+	Gaps       []Gap       `json:"gaps"`
+	Abstained  []Abstained `json:"abstained"`
+	Capture    Capture     `json:"capture"`
+}
+
+// An Input is a file that was read.
+type Input struct {
+	Path     string `json:"path"`
+	Format   string `json:"format"`
+	Producer string `json:"producer"`
+	Host     string `json:"host"`
+	Rank     *int32 `json:"rank,omitempty"`
+	GPUs     []GPU  `json:"gpus"`
+}
+
+// A GPU is a device that did work in the capture, or that the file names if none did.
+type GPU struct {
+	Name    string `json:"name"`
+	Ordinal uint32 `json:"ordinal"`
+}
+
+// Steps describes the steps that the budget is taken over.
+type Steps struct {
+	Count        int        `json:"count"`
+	Source       string     `json:"source"` // nvtx, annotation, profiler_step, periodicity, none
+	Basis        string     `json:"basis"`  // device, host
+	WindowMs     [2]float64 `json:"window_ms"`
+	MeanMs       float64    `json:"mean_ms"`
+	MedianMs     float64    `json:"median_ms"`
+	P10Ms        float64    `json:"p10_ms"`
+	P90Ms        float64    `json:"p90_ms"`
+	HostMedianMs *float64   `json:"host_median_ms,omitempty"`
+	Startup      []Startup  `json:"startup"`
+	EachMs       []float64  `json:"each_ms"`        // every steady step, in order
+	Note         string     `json:"note,omitempty"` // what a reader must know, such as "no step markers: the capture is one step"
+}
+
+// Startup is a first step that was left out, and why.
+type Startup struct {
+	Index int     `json:"index"`
+	Ms    float64 `json:"ms"`
+	Why   string  `json:"why"`
+}
+
+// Budget is a mean step: compute + copy + comm_exposed + idle = step.
+type Budget struct {
+	Compute     float64            `json:"compute"`
+	Copy        float64            `json:"copy"`
+	CommExposed float64            `json:"comm_exposed"`
+	Idle        float64            `json:"idle"`
+	IdleByHost  map[string]float64 `json:"idle_by_host"` // sums to Idle
+	// CommOverlapped is communication hidden behind compute: not a part of the sum.
+	CommOverlapped float64 `json:"comm_overlapped"`
+	// CopyOverlapped is copies hidden behind compute or communication: not a part of the sum.
+	CopyOverlapped float64 `json:"copy_overlapped"`
+}
+
+// StepMs is the sum of the parts.
+func (b Budget) StepMs() float64 { return b.Compute + b.Copy + b.CommExposed + b.Idle }
+
+// Device is the budget of one GPU.
+type Device struct {
+	Device uint32 `json:"device"`
+	Rank   *int32 `json:"rank,omitempty"`
+	Name   string `json:"name"`
+	Budget Budget `json:"budget_ms"`
+}
+
+// TopKernel is a kernel name with its share of the step; kernels that overlap count in full.
+type TopKernel struct {
+	Name         string  `json:"name"`
+	Kind         string  `json:"kind"` // compute, comm, graph
+	CallsPerStep float64 `json:"calls_per_step"`
+	MsPerStep    float64 `json:"ms_per_step"`
+	ShareOfStep  float64 `json:"share_of_step"` // 0 to 1
+	MeanUs       float64 `json:"mean_us"`
+}
+
+// TopOp is an operator or, failing those, a named range, by the GPU time of what it launched itself.
+type TopOp struct {
+	Name         string  `json:"name"`
+	CallsPerStep float64 `json:"calls_per_step"`
+	MsPerStep    float64 `json:"ms_per_step"`      // GPU time of the work launched directly in it
+	HostMs       float64 `json:"host_ms_per_step"` // host time exclusive of inner operators
+	ShareOfStep  float64 `json:"share_of_step"`
+}
+
+// TopCopy is a direction of copies.
+type TopCopy struct {
+	Name         string  `json:"name"` // HtoD pageable -> device
+	CallsPerStep float64 `json:"calls_per_step"`
+	MsPerStep    float64 `json:"ms_per_step"`
+	MBPerStep    float64 `json:"mb_per_step"`
+	GBs          float64 `json:"gb_per_s"`
+}
+
+// TopSync is a call in which the host waits for a device, where it was made.
+type TopSync struct {
+	Name         string  `json:"name"`  // cudaStreamSynchronize
+	Where        string  `json:"where"` // innermost range or operator around it, "" if none
+	CallsPerStep float64 `json:"calls_per_step"`
+	MsPerStep    float64 `json:"ms_per_step"` // host time in it
+}
+
+// Gap is an idle span of a device.
+type Gap struct {
+	Device  uint32  `json:"device"`
+	StartMs float64 `json:"start_ms"` // since the window's start
+	DurMs   float64 `json:"dur_ms"`
+	Cause   string  `json:"cause"`  // the largest part of it, as in idle_by_host
+	Call    string  `json:"call"`   // the call that lasted longest in it on the thread that ended it
+	Range   string  `json:"range"`  // range or operator on the host in it
+	Before  string  `json:"before"` // the work that ran before it
+	After   string  `json:"after"`  // the work that ended it
+}
+
+// Abstained is something that could not be judged: the one form in which lacuna says "I cannot tell".
+type Abstained struct {
+	Rule      string `json:"rule"`
+	Reason    string `json:"reason"`
+	Missing   string `json:"missing"`
+	GetItWith string `json:"get_it_with"`
+}
+
+// Capture says how far the capture can be trusted.
+type Capture struct {
+	Events   int64    `json:"events"`
+	Dropped  int64    `json:"dropped"`
+	Losses   []Loss   `json:"losses"`
+	Warnings []string `json:"warnings"`
+}
+
+// Loss is something that was met and could not be kept.
+type Loss struct {
+	Code    string `json:"code"`
+	Count   int64  `json:"count"`
+	Example string `json:"example"`
+}
