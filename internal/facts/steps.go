@@ -176,7 +176,9 @@ func (f *Facts) firstsIn(lane Lane, marks []interval.Span) []int64 {
 			launches = append(launches, launch{t.Calls.StartNs[w.Call[i]], w.StartNs[i]})
 		}
 	}
-	slices.SortFunc(launches, func(a, b launch) int { return cmp.Or(cmp.Compare(a.callNs, b.callNs), cmp.Compare(a.startNs, b.startNs)) })
+	slices.SortFunc(launches, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(a.callNs, b.callNs), cmp.Compare(a.startNs, b.startNs))
+	})
 	for i, m := range marks {
 		lo, _ := slices.BinarySearchFunc(launches, m.StartNs, func(l launch, t int64) int { return cmp.Compare(l.callNs, t) })
 		for _, l := range launches[lo:] {
