@@ -59,16 +59,16 @@ func sortTies(rows []uint32, w *Work) {
 // one with the highest number began.
 func (f *Facts) lastProfilerStep() (count int, startNs int64) {
 	t := f.Trace
-	number := make(map[model.StringID]int64) // -1: not a ProfilerStep
+	isStep := make([]int8, t.Strings.Len()) // 0: not looked at, 1: yes, -1: no
 	seen := make(map[int64]bool)
 	last := int64(-1)
 	for i, id := range t.Ranges.Name {
-		n, known := number[id]
-		if !known {
-			n = profilerStepNumber(t.Strings.Text(id))
-			number[id] = n
+		if isStep[id] < 0 {
+			continue
 		}
-		if n < 0 {
+		n := profilerStepNumber(t.Strings.Text(id))
+		if isStep[id] = 1; n < 0 {
+			isStep[id] = -1
 			continue
 		}
 		seen[n] = true

@@ -1,0 +1,210 @@
+package facts
+
+import (
+	"slices"
+
+	"lacuna/internal/interval"
+	"lacuna/internal/model"
+)
+
+// WorkOwners is, for each row of Work, the name of the operator that launched it: the innermost
+// operator by external ID, else by time on the launching thread; where there are no operators, the
+// innermost user range around the launching call. 0: none.
+func (f *Facts) WorkOwners() []model.StringID {
+	return fact(f, "work owners", func() []model.StringID {
+		t, w := f.Trace, f.Work()
+		out := make([]model.StringID, w.Len())
+		byExternal := f.opNames()
+		for i, call := range w.Call {
+			if id := f.externalOf(i); int64(id) < int64(len(byExternal)) && byExternal[id] != 0 {
+				out[i] = byExternal[id]
+				continue
+			}
+			if call == NoCall {
+				continue
+			}
+			out[i] = f.ownerAt(t.Calls.Thread[call], t.Calls.StartNs[call])
+		}
+		return out
+	})
+}
+
+// opNames is the name of the operator of each external ID. IDs count up, so that a list serves;
+// IDs far beyond the number of operators are left to the search by time.
+func (f *Facts) opNames() []model.StringID {
+	t := f.Trace
+	limit, last := uint32(t.Ops.Len())*maxDense+1<<16, uint32(0)
+	for _, id := range t.Ops.External {
+		if id < limit {
+			last = max(last, id)
+		}
+	}
+	out := make([]model.StringID, last+1)
+	for i, id := range t.Ops.External {
+		if id != 0 && id <= last {
+			out[id] = t.Ops.Name[i]
+		}
+	}
+	return out
+}
+
+// externalOf is the external ID of a row of Work: its own, else its call's.
+func (f *Facts) externalOf(i int) uint32 {
+	t, w := f.Trace, f.Work()
+	row := int(w.Row[i])
+	id := model.NoExternal
+	switch w.Kind[i] {
+	case WorkKernel, WorkComm:
+		id = at(t.Kernels.External, row, id)
+	case WorkGraph:
+		id = at(t.GraphRuns.External, row, id)
+	case WorkCopy:
+		id = at(t.Copies.External, row, id)
+	case WorkSet:
+		id = at(t.Sets.External, row, id)
+	}
+	if (id == model.NoExternal || id == 0) && w.Call[i] != NoCall {
+		id = at(t.Calls.External, int(w.Call[i]), id)
+	}
+	return id
+}
+
+// ownerAt is the innermost operator, else the innermost user range, on a thread at an instant.
+func (f *Facts) ownerAt(thread model.ThreadRow, ns int64) model.StringID {
+	if spans := f.innermostOps(thread); len(spans) > 0 {
+		if i := firstNamedAfter(spans, ns); i < len(spans) && spans[i].Contains(ns) {
+			return spans[i].name
+		}
+	}
+	h := threadAt(f.hostThreads(), thread)
+	if h == nil {
+		return 0
+	}
+	for _, spans := range [][]named{h.user, h.framework} {
+		if i := firstNamedAfter(spans, ns); i < len(spans) && spans[i].Contains(ns) {
+			return spans[i].name
+		}
+	}
+	return 0
+}
+
+// innermostOps is the innermost operator of a thread at each instant that has one.
+func (f *Facts) innermostOps(thread model.ThreadRow) []named {
+	all := fact(f, "innermost ops", func() [][]named {
+		t := f.Trace
+		flat := make([]flattener, len(t.Threads))
+		for i, th := range t.Ops.Thread {
+			if int(th) < len(flat) {
+				flat[th].add(named{interval.Span{StartNs: t.Ops.StartNs[i], EndNs: t.Ops.EndNs(i)}, t.Ops.Name[i]})
+			}
+		}
+		out := make([][]named, len(flat))
+		for i := range flat {
+			out[i] = flat[i].finish()
+		}
+		return out
+	})
+	if int(thread) >= len(all) {
+		return nil
+	}
+	return all[thread]
+}
+
+// HostTime is how often something ran on the host, and how long without what ran inside it.
+type HostTime struct {
+	Count  int64
+	SelfNs int64
+}
+
+// OwnerHostTime is the host time of each name that WorkOwners can give, within window.
+func (f *Facts) OwnerHostTime(window interval.Span) map[model.StringID]HostTime {
+	t := f.Trace
+	out := make(map[model.StringID]HostTime)
+	add := func(name model.StringID, count, ns int64) {
+		h := out[name]
+		h.Count, h.SelfNs = h.Count+count, h.SelfNs+ns
+		out[name] = h
+	}
+	if t.Ops.Len() > 0 {
+		for i := range t.Threads {
+			for _, s := range f.innermostOps(model.ThreadRow(i)) {
+				add(s.name, 0, s.Clip(window).LenNs())
+			}
+		}
+		for i, ns := range t.Ops.StartNs {
+			if window.Contains(ns) {
+				add(t.Ops.Name[i], 1, 0)
+			}
+		}
+		return out
+	}
+	for _, h := range f.hostThreads() {
+		for _, s := range h.user {
+			add(s.name, 0, s.Clip(window).LenNs())
+		}
+	}
+	class := f.RangeClasses()
+	for i, ns := range t.Ranges.StartNs {
+		if class[i] == RangeUser && window.Contains(ns) {
+			add(t.Ranges.Name[i], 1, 0)
+		}
+	}
+	return out
+}
+
+// Devices is the ordinals of the devices that did work, sorted.
+func (f *Facts) Devices() []uint32 {
+	return fact(f, "devices", func() []uint32 {
+		seen := make(map[uint32]bool)
+		var out []uint32
+		for _, d := range f.Work().Device {
+			if !seen[d] {
+				seen[d], out = true, append(out, d)
+			}
+		}
+		slices.Sort(out)
+		return out
+	})
+}
+
+// DeviceName is the name of a device, or "".
+func (f *Facts) DeviceName(ordinal uint32) string {
+	for _, d := range f.Trace.Devices {
+		if d.Ordinal == ordinal {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// CopyName is a copy's direction and, where known, the kinds of memory: "HtoD pageable -> device".
+func (f *Facts) CopyName(row int) string {
+	c := &f.Trace.Copies
+	name := CopyKindName(c.Kind[row])
+	src, dst := at(c.Src, row, model.MemUnknown), at(c.Dst, row, model.MemUnknown)
+	if src == model.MemUnknown && dst == model.MemUnknown {
+		return name
+	}
+	return name + " " + MemKindName(src) + " -> " + MemKindName(dst)
+}
+
+// MemKindName is a kind of memory in a word.
+func MemKindName(k model.MemKind) string {
+	switch k {
+	case model.MemPageable:
+		return "pageable"
+	case model.MemPinned:
+		return "pinned"
+	case model.MemDevice:
+		return "device"
+	case model.MemArray:
+		return "array"
+	case model.MemManaged:
+		return "managed"
+	case model.MemDeviceStatic:
+		return "device static"
+	case model.MemManagedStatic:
+		return "managed static"
+	}
+	return "unknown"
+}

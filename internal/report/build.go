@@ -1,0 +1,166 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/interval"
+	"lacuna/internal/model"
+)
+
+// Needs is the parts of a capture that a report looks at.
+const Needs = model.PartsGPU | model.PartCalls | model.PartSyncs | model.PartOps | model.PartRanges |
+	model.PartOS | model.PartOverheads | model.PartLibs | model.PartMPI
+
+// Options says what to report on. The zero value is everything, with the usual lengths of lists.
+type Options struct {
+	Steps  facts.StepOptions
+	Device *uint32 // only this device; nil: all
+	Top    int     // rows of each list; 0: 10
+}
+
+// defaultTop is how many rows a list has: what fits on a screen with the rest.
+const defaultTop = 10
+
+// one is what is known of one input.
+type one struct {
+	f       *facts.Facts
+	steps   *facts.Steps
+	window  interval.Span
+	perStep float64 // 1 / number of steps
+	budgets []facts.Budget
+	gaps    [][]facts.IdleGap // by budget
+}
+
+// Build makes the report of one capture, or of the captures of one job's ranks.
+func Build(in []*facts.Facts, opt Options) (*Report, error) {
+	if opt.Top == 0 {
+		opt.Top = defaultTop
+	}
+	r := &Report{Schema: Schema}
+	var all []*one
+	for _, f := range in {
+		o, err := look(f, opt)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Trace.Info.Path, err)
+		}
+		all = append(all, o)
+		r.Inputs = append(r.Inputs, input(f))
+		r.PerDevice = append(r.PerDevice, o.devices()...)
+		addCapture(&r.Capture, o)
+	}
+	slowest := all[0]
+	for _, o := range all[1:] {
+		if o.meanNs() > slowest.meanNs() {
+			slowest = o
+		}
+	}
+	r.Steps = slowest.stepsPart(len(all) > 1)
+	r.Budget = meanBudget(r.PerDevice)
+	if len(r.PerDevice) == 0 {
+		r.Budget = slowest.hostBudget()
+	}
+	r.TopKernels = slowest.topKernels(opt.Top)
+	r.TopOps = slowest.topOps(opt.Top)
+	r.TopCopies = slowest.topCopies(opt.Top)
+	r.TopSyncs = slowest.topSyncs(opt.Top)
+	r.Gaps = slowest.longestGaps(opt.Top)
+	r.Abstained = abstained(all)
+	return r, nil
+}
+
+// look finds the steps of a capture and divides its window.
+func look(f *facts.Facts, opt Options) (*one, error) {
+	steps, err := f.Steps(opt.Steps)
+	if err != nil {
+		return nil, err
+	}
+	o := &one{f: f, steps: steps, window: steps.Window(), perStep: 1 / float64(max(1, len(steps.Steady())))}
+	for _, b := range f.Budgets(o.window) {
+		if opt.Device != nil && b.Device != *opt.Device {
+			continue
+		}
+		o.budgets = append(o.budgets, b)
+		o.gaps = append(o.gaps, f.IdleGaps(&b))
+	}
+	if opt.Device != nil && len(o.budgets) == 0 {
+		return nil, fmt.Errorf("--device %d: no GPU work on it (has %v)", *opt.Device, f.Devices())
+	}
+	return o, nil
+}
+
+func (o *one) meanNs() float64 { return float64(o.window.LenNs()) * o.perStep }
+
+// ms is nanoseconds over the window as milliseconds per step.
+func (o *one) ms(ns int64) float64 { return float64(ns) / 1e6 * o.perStep }
+
+// input describes a file.
+func input(f *facts.Facts) Input {
+	info := &f.Trace.Info
+	in := Input{Path: info.Path, Format: info.Format, Producer: info.Producer, Host: info.Host, GPUs: []GPU{}}
+	if info.Rank >= 0 {
+		in.Rank = &info.Rank
+	}
+	used := f.Devices()
+	for _, d := range f.Trace.Devices {
+		if len(used) == 0 || slices.Contains(used, d.Ordinal) {
+			in.GPUs = append(in.GPUs, GPU{d.Name, d.Ordinal})
+		}
+	}
+	for _, ordinal := range used {
+		if !slices.ContainsFunc(f.Trace.Devices, func(d model.Device) bool { return d.Ordinal == ordinal }) {
+			in.GPUs = append(in.GPUs, GPU{"", ordinal})
+		}
+	}
+	slices.SortStableFunc(in.GPUs, func(a, b GPU) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return in
+}
+
+// devices is the budget of each device.
+func (o *one) devices() []Device {
+	out := []Device{}
+	for i := range o.budgets {
+		b := &o.budgets[i]
+		d := Device{Device: b.Device, Name: o.f.DeviceName(b.Device), Budget: Budget{
+			Compute: o.ms(b.ComputeNs), Copy: o.ms(b.CopyNs), CommExposed: o.ms(b.CommExposedNs), Idle: o.ms(b.IdleNs),
+			IdleByHost:     make(map[string]float64),
+			CommOverlapped: o.ms(b.CommNs - b.CommExposedNs),
+			CopyOverlapped: o.ms(b.CopyAllNs - b.CopyNs),
+		}}
+		for cause, ns := range o.f.IdleByHost(o.gaps[i]) {
+			d.Budget.IdleByHost[o.f.CauseText(cause)] += o.ms(ns)
+		}
+		if rank := o.f.Trace.Info.Rank; rank >= 0 {
+			d.Rank = &rank
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// meanBudget is the mean over devices.
+func meanBudget(devices []Device) Budget {
+	m := Budget{IdleByHost: make(map[string]float64)}
+	k := 1 / float64(max(1, len(devices)))
+	for _, d := range devices {
+		b := d.Budget
+		m.Compute += b.Compute * k
+		m.Copy += b.Copy * k
+		m.CommExposed += b.CommExposed * k
+		m.Idle += b.Idle * k
+		m.CommOverlapped += b.CommOverlapped * k
+		m.CopyOverlapped += b.CopyOverlapped * k
+		for cause, v := range b.IdleByHost {
+			m.IdleByHost[cause] += v * k
+		}
+	}
+	return m
+}
+
+// hostBudget is the budget where no device did anything: all of the step is idle, and what the host did is not asked.
+func (o *one) hostBudget() Budget {
+	idle := o.ms(o.window.LenNs())
+	return Budget{Idle: idle, IdleByHost: map[string]float64{facts.CauseUnknown: idle}}
+}

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/interval"
+	"lacuna/internal/model"
+)
+
+// In every list work counts as far as it lies in the window; its number is of what starts in it.
+
+// tally adds up time and number by key, keeping the order in which keys are met.
+type tally[K comparable] struct {
+	rows map[K]*count
+	keys []K
+}
+
+type count struct {
+	n     int64
+	ns    int64
+	bytes int64
+	wall  int64 // ns of another clock: the host's
+}
+
+func newTally[K comparable]() *tally[K] { return &tally[K]{rows: make(map[K]*count)} }
+
+func (t *tally[K]) at(k K) *count {
+	c := t.rows[k]
+	if c == nil {
+		c = new(count)
+		t.rows[k], t.keys = c, append(t.keys, k)
+	}
+	return c
+}
+
+// top is the keys with the most time, at most n.
+func (t *tally[K]) top(n int) []K {
+	slices.SortStableFunc(t.keys, func(a, b K) int { return cmp.Compare(t.rows[b].ns, t.rows[a].ns) })
+	return t.keys[:min(n, len(t.keys))]
+}
+
+func (o *one) topKernels(n int) []TopKernel {
+	type key struct {
+		kind facts.WorkKind
+		name model.StringID
+	}
+	f, w, sums := o.f, o.f.Work(), newTally[key]()
+	o.eachWork(func(i int, s interval.Span) {
+		if w.Kind[i] > facts.WorkComm {
+			return
+		}
+		k := key{kind: w.Kind[i]}
+		if k.kind != facts.WorkGraph {
+			k.name = f.Trace.Kernels.Name[w.Row[i]]
+		}
+		c := sums.at(k)
+		c.ns += s.LenNs()
+		if o.window.Contains(w.StartNs[i]) {
+			c.n++
+		}
+	})
+	out := []TopKernel{}
+	for _, k := range sums.top(n) {
+		c := sums.rows[k]
+		row := TopKernel{Name: f.Trace.Strings.Text(k.name), Kind: "compute", CallsPerStep: float64(c.n) * o.perStep,
+			MsPerStep: o.ms(c.ns), ShareOfStep: o.share(c.ns), MeanUs: mean(c.ns, c.n) / 1e3}
+		switch k.kind {
+		case facts.WorkComm:
+			row.Kind = "comm"
+		case facts.WorkGraph:
+			row.Kind, row.Name = "graph", "CUDA graph, recorded as a whole"
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// eachWork calls do for each piece of work, cut to the window.
+func (o *one) eachWork(do func(i int, s interval.Span)) {
+	w := o.f.Work()
+	for i := range w.Len() {
+		if w.StartNs[i] >= o.window.EndNs {
+			break
+		}
+		if s := (interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}).Clip(o.window); s.LenNs() > 0 {
+			do(i, s)
+		}
+	}
+}
+
+func (o *one) share(ns int64) float64 { return float64(ns) / math.Max(1, float64(o.window.LenNs())) }
+
+func mean(sum, n int64) float64 { return float64(sum) / float64(max(1, n)) }
+
+func (o *one) topOps(n int) []TopOp {
+	f, w, sums := o.f, o.f.Work(), newTally[model.StringID]()
+	owners := f.WorkOwners()
+	o.eachWork(func(i int, s interval.Span) {
+		if owners[i] != 0 {
+			sums.at(owners[i]).ns += s.LenNs()
+		}
+	})
+	for name, host := range f.OwnerHostTime(o.window) {
+		if c := sums.rows[name]; c != nil {
+			c.n, c.wall = host.Count, host.SelfNs
+		}
+	}
+	out := []TopOp{}
+	if w.Len() == 0 {
+		return out
+	}
+	for _, name := range sums.top(n) {
+		c := sums.rows[name]
+		out = append(out, TopOp{Name: f.Trace.Strings.Text(name), CallsPerStep: float64(c.n) * o.perStep,
+			MsPerStep: o.ms(c.ns), HostMs: o.ms(c.wall), ShareOfStep: o.share(c.ns)})
+	}
+	return out
+}
+
+func (o *one) topCopies(n int) []TopCopy {
+	f, w, sums := o.f, o.f.Work(), newTally[string]()
+	t := f.Trace
+	o.eachWork(func(i int, s interval.Span) {
+		var name string
+		var bytes int64
+		switch row := w.Row[i]; w.Kind[i] {
+		case facts.WorkCopy:
+			name, bytes = f.CopyName(int(row)), t.Copies.Bytes[row]
+		case facts.WorkSet:
+			name, bytes = "memset", t.Sets.Bytes[row]
+		default:
+			return
+		}
+		c := sums.at(name)
+		c.ns += s.LenNs()
+		if o.window.Contains(w.StartNs[i]) {
+			c.n++
+			c.bytes += bytes
+		}
+	})
+	out := []TopCopy{}
+	for _, name := range sums.top(n) {
+		c := sums.rows[name]
+		out = append(out, TopCopy{Name: name, CallsPerStep: float64(c.n) * o.perStep, MsPerStep: o.ms(c.ns),
+			MBPerStep: float64(c.bytes) / 1e6 * o.perStep, GBs: float64(c.bytes) / math.Max(1, float64(c.ns))})
+	}
+	return out
+}
+
+func (o *one) topSyncs(n int) []TopSync {
+	type key struct{ name, where string }
+	f, sums := o.f, newTally[key]()
+	t := f.Trace
+	for _, row := range f.BlockingCalls() {
+		s := interval.Span{StartNs: t.Calls.StartNs[row], EndNs: t.Calls.EndNs(int(row))}
+		if !o.window.Contains(s.StartNs) {
+			continue
+		}
+		name := facts.BaseCallName(t.Strings.Text(t.Calls.Name[row]))
+		c := sums.at(key{name, f.Where(t.Calls.Thread[row], s.StartNs)})
+		c.n++
+		c.ns += s.Clip(o.window).LenNs()
+	}
+	out := []TopSync{}
+	for _, k := range sums.top(n) {
+		c := sums.rows[k]
+		out = append(out, TopSync{Name: k.name, Where: k.where, CallsPerStep: float64(c.n) * o.perStep, MsPerStep: o.ms(c.ns)})
+	}
+	return out
+}
+
+// longestGaps tells the longest idle spans of all devices.
+func (o *one) longestGaps(n int) []Gap {
+	var all []facts.IdleGap
+	for _, gaps := range o.gaps {
+		all = append(all, facts.LongestGaps(gaps, n)...)
+	}
+	out := []Gap{}
+	for _, g := range facts.LongestGaps(all, n) {
+		row := Gap{Device: g.Device, StartMs: ms(g.StartNs - o.window.StartNs), DurMs: ms(g.LenNs())}
+		row.Cause = o.mainCause(g)
+		if call, _ := o.f.LongestCall(g.Thread, g.Span); call != facts.NoCall {
+			row.Call = facts.BaseCallName(o.f.Trace.Strings.Text(o.f.Trace.Calls.Name[call]))
+		}
+		row.Range = o.f.Where(g.Thread, g.StartNs+g.LenNs()/2)
+		if g.Before >= 0 {
+			row.Before = o.f.WorkName(int(g.Before))
+		}
+		if g.After >= 0 {
+			row.After = o.f.WorkName(int(g.After))
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// mainCause is the cause that took most of a gap.
+func (o *one) mainCause(g facts.IdleGap) string {
+	best, bestNs := "", int64(-1)
+	for cause, ns := range o.f.IdleByHost([]facts.IdleGap{g}) {
+		if text := o.f.CauseText(cause); ns > bestNs || ns == bestNs && text < best {
+			best, bestNs = text, ns
+		}
+	}
+	return best
+}
