@@ -1,0 +1,169 @@
+// Package nsys reads captures of NVIDIA Nsight Systems: its SQLite export, of any schema since
+// 2019, and its own .nsys-rep and .qdrep files by having nsys export them. Tables and columns
+// are discovered, never assumed: what a file lacks is absent from the Trace.
+package nsys
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"lacuna/internal/model"
+	"lacuna/internal/reader"
+	"lacuna/internal/sqlite"
+)
+
+// Format recognises and reads Nsight Systems captures.
+var Format = reader.Format{
+	Name:  "nsys",
+	Title: "Nsight Systems SQLite export, .nsys-rep or .qdrep",
+	Doc: `
+The SQLite export of Nsight Systems 2019 to 2026: kernels, copies, memsets, synchronisation, CUDA
+graphs, runtime and driver calls, NVTX, OS runtime calls, CPU samples with call chains, scheduling,
+memory, page faults, MPI, OpenACC, OpenMP, cuDNN and cuBLAS, GPU and network counters, the profiler's own overhead
+and diagnostics. Graphics tables (Vulkan, DirectX, OpenGL, WDDM) are not read.
+
+A .nsys-rep or .qdrep is exported with nsys, if that is on the PATH; the export is kept in the
+user's cache folder.`,
+	Clock: clock,
+	Files: "*.sqlite, *.sqlite.zst, *.sqlite.gz, *.nsys-rep, *.qdrep",
+	Sniff: sniff,
+	Read:  read,
+}
+
+const clock = "ns since the session began, on the host's monotonic clock; nsys converts GPU times to it"
+
+// reportMagic begins a .nsys-rep or .qdrep: "NVIDIA Tegra Profiler Report 1." or "…Report 2026@1@1@204-…".
+const reportMagic = "NVIDIA Tegra Profiler Report "
+
+func sniff(head []byte) int {
+	switch {
+	case bytes.HasPrefix(head, []byte(reportMagic)):
+		return 100
+	case !bytes.HasPrefix(head, []byte(sqlite.Magic)):
+		return 0
+	case bytes.Contains(head, []byte("StringIds")) || bytes.Contains(head, []byte("CUPTI_ACTIVITY_KIND")):
+		return 100
+	}
+	return 50 // another program's database gets this reader's error, which lists its tables
+}
+
+func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
+	var path string
+	var cut bool
+	var err error
+	if bytes.HasPrefix(src.Head, []byte(reportMagic)) {
+		path, err = export(ctx, src, opt)
+	} else {
+		path, cut, err = src.File(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlite.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: is a damaged SQLite file: %w; export it again: nsys export -t sqlite -o report.sqlite report.nsys-rep", src.Path, err)
+	}
+	defer db.Close()
+	if !isExport(db) {
+		return nil, fmt.Errorf("%s: is a SQLite database but no Nsight Systems export (%s); make one: nsys export -t sqlite -o report.sqlite report.nsys-rep",
+			src.Path, tableNames(db))
+	}
+	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{}}
+	if cut || db.Cut {
+		r.trace.Losses.Add(model.LossTruncated, 1, "the file ends before its last table does")
+	}
+	if d := db.Damage; d.Pages > 0 {
+		r.trace.Losses.Add(model.LossUnreadableTable, int64(d.Pages), fmt.Sprintf("the list of tables: %v", d.First))
+	}
+	if err := r.all(); err != nil {
+		return nil, err
+	}
+	if r.trace.Info.Events == 0 && r.damaged > 0 {
+		return nil, fmt.Errorf("%s: is a damaged Nsight Systems export of which nothing can be read (%s)", src.Path, r.trace.Losses.All()[0].Example)
+	}
+	return r.trace, nil
+}
+
+// known is a table that only an Nsight Systems export has.
+var known = []string{"StringIds", "NVTX_EVENTS", "OSRT_API", "ProcessStreams", "TARGET_INFO_SYSTEM_ENV", "META_DATA_EXPORT", "EXPORT_META_DATA"}
+
+func isExport(db *sqlite.DB) bool {
+	for _, t := range db.Tables {
+		if strings.HasPrefix(t.Name, "CUPTI_ACTIVITY_KIND_") {
+			return true
+		}
+	}
+	for _, name := range known {
+		if db.Table(name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// tableNames is the first few tables, for a message.
+func tableNames(db *sqlite.DB) string {
+	if len(db.Tables) == 0 {
+		return "it has no tables"
+	}
+	var names []string
+	for _, t := range db.Tables {
+		if len(names) == 8 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprintf("%.40q", t.Name))
+	}
+	return "its tables: " + strings.Join(names, ", ")
+}
+
+// all reads what is wanted, in an order in which later tables find what they refer to.
+func (r *reading) all() error {
+	r.trace.Loaded = r.opt.Need
+	if r.opt.Need == 0 {
+		r.trace.Loaded = model.PartsAll
+	}
+	r.info()
+	r.strings()
+	sections := []struct {
+		parts model.Parts
+		read  func()
+	}{
+		{model.PartSamples, r.chains},
+		{model.PartKernels | model.PartLaunchConfig, r.kernels},
+		{model.PartCopies, r.copies},
+		{model.PartCopies, r.sets},
+		{model.PartGraphs, r.graphRuns},
+		{model.PartGraphs, r.graphEvents},
+		{model.PartCalls, r.calls},
+		{model.PartSyncs, r.syncs},
+		{model.PartSyncs, r.eventRecords},
+		{model.PartRanges | model.PartPayloads, r.nvtx},
+		{model.PartMemory, r.deviceAllocs},
+		{model.PartMemory, r.pageFaults},
+		{model.PartOS, r.osCalls},
+		{model.PartLibs, r.libCalls},
+		{model.PartMPI, r.mpi},
+		{model.PartOpenACC, r.openACC},
+		{model.PartOpenMP, r.openMP},
+		{model.PartSamples, r.samples},
+		{model.PartSched, r.sched},
+		{model.PartCounters, r.counters},
+		{model.PartOverheads, r.overheads},
+		{model.PartOverheads, r.diagnostics},
+	}
+	for _, s := range sections {
+		if r.err == nil && r.opt.Wants(s.parts) {
+			s.read()
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	r.devices()
+	r.people()
+	r.trace.Finish()
+	return nil
+}
