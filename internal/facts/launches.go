@@ -72,11 +72,7 @@ func indexCalls(calls *model.Calls, threads []model.Thread) (x callIndex, duplic
 		c.count++
 	}
 	for _, c := range x.byProcess {
-		if width := int64(c.last) - int64(c.first) + 1; width <= int64(c.count)*maxDense+1<<16 {
-			c.dense = make([]int32, width)
-		} else {
-			c.sparse = make(map[uint32]int32, c.count)
-		}
+		c.makeRoom()
 		x.one = c
 	}
 	if len(x.byProcess) != 1 {
@@ -94,13 +90,29 @@ func indexCalls(calls *model.Calls, threads []model.Thread) (x callIndex, duplic
 			duplicates++
 			continue
 		}
-		if c.dense != nil {
-			c.dense[corr-c.first] = int32(i) + 1
-		} else {
-			c.sparse[corr] = int32(i) + 1
-		}
+		c.set(corr, int32(i))
 	}
 	return x, duplicates
+}
+
+// makeRoom prepares for count IDs from first to last.
+func (c *corrIndex) makeRoom() {
+	switch width := int64(c.last) - int64(c.first) + 1; {
+	case c.count == 0:
+	case width <= int64(c.count)*maxDense+1<<16:
+		c.dense = make([]int32, width)
+	default:
+		c.sparse = make(map[uint32]int32, c.count)
+	}
+}
+
+// set makes row what find gives for an ID between first and last.
+func (c *corrIndex) set(corr uint32, row int32) {
+	if c.dense != nil {
+		c.dense[corr-c.first] = row + 1
+	} else {
+		c.sparse[corr] = row + 1
+	}
 }
 
 func (c *corrIndex) find(corr uint32) int32 {

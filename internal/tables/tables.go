@@ -36,6 +36,7 @@ type Arg struct {
 	Name  string
 	Value string // "": a flag; else what its value means, given as NAME=VALUE
 	Doc   string
+	Needs model.Parts // what it needs beyond Table.Needs
 }
 
 // Args is the words given, by name.
@@ -57,6 +58,16 @@ func (e *MissingError) Error() string {
 		text += "; " + e.Try
 	}
 	return text
+}
+
+// An ArgError says that an argument has a value that the table does not know.
+type ArgError struct {
+	Table, Arg, Value string
+	Want              string // what it may be, in words
+}
+
+func (e *ArgError) Error() string {
+	return fmt.Sprintf("%s: %s=%s: not known; give %s", e.Table, e.Arg, e.Value, e.Want)
 }
 
 // Rows is what a table was filled with.
