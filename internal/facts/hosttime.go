@@ -8,10 +8,13 @@ import (
 )
 
 // A pause between two calls of a thread is an ordinary one while it is at most ordinaryPauses
-// times the thread's median pause, or ordinaryPauseNs (DESIGN, "Idle by host").
+// times the thread's median pause, but between ordinaryPauseNs and longPauseNs: the median of a loop
+// that makes one call a step is the step itself (docs/decisions/0003-ordinary-pause.md).
 const (
 	ordinaryPauses  = 20
 	ordinaryPauseNs = 100_000
+	longPauseNs     = 1_000_000
+	minPauses       = 10 // fewer have no median worth the name
 )
 
 // A hostThread is what one host thread did, as spans that neither nest nor overlap.
@@ -91,7 +94,10 @@ func ordinaryPause(calls []interval.Span) int64 {
 	for i := 1; i < len(calls); i++ {
 		pauses = append(pauses, calls[i].StartNs-calls[i-1].EndNs)
 	}
-	return max(ordinaryPauses*medianOf(pauses), ordinaryPauseNs)
+	if len(pauses) < minPauses {
+		return ordinaryPauseNs
+	}
+	return min(max(ordinaryPauses*medianOf(pauses), ordinaryPauseNs), longPauseNs)
 }
 
 // nameHostTime fills user, ops and framework of each thread.

@@ -237,17 +237,27 @@ func ownOps(h *hostThread, pause, s interval.Span) interval.Set {
 }
 
 // nameTime divides s by the innermost user range, else the outermost operator, else the innermost
-// range of the framework, else calls it host work.
+// range of the framework. Where the thread has none of them it waits for work, as autograd's does
+// between two backward passes: what the other threads of its process do counts. Else it is host work.
 func (f *Facts) nameTime(thread model.ThreadRow, s interval.Span, tell func(Cause, interval.Span)) {
+	rest := f.namesOf(thread, []interval.Span{s}, tell)
+	for _, other := range f.feeders(thread) {
+		rest = f.namesOf(other, rest, tell)
+	}
+	for _, r := range rest {
+		tell(Cause{Kind: causeHost}, r)
+	}
+}
+
+// namesOf tells the part of spans that a thread has names for, and returns the rest.
+func (f *Facts) namesOf(thread model.ThreadRow, spans []interval.Span, tell func(Cause, interval.Span)) []interval.Span {
 	h := &f.hostThreads()[thread]
-	sources := []struct {
+	for _, src := range []struct {
 		spans []named
 		kind  CauseKind
-	}{{h.user, causeRange}, {h.ops, causeOp}, {h.framework, causeOp}}
-	rest := []interval.Span{s}
-	for _, src := range sources {
+	}{{h.user, causeRange}, {h.ops, causeOp}, {h.framework, causeOp}} {
 		var left []interval.Span
-		for _, r := range rest {
+		for _, r := range spans {
 			at := r.StartNs
 			for i := firstNamedAfter(src.spans, r.StartNs); i < len(src.spans) && src.spans[i].StartNs < r.EndNs; i++ {
 				c := src.spans[i].Clip(r)
@@ -261,9 +271,7 @@ func (f *Facts) nameTime(thread model.ThreadRow, s interval.Span, tell func(Caus
 				left = append(left, interval.Span{StartNs: at, EndNs: r.EndNs})
 			}
 		}
-		rest = left
+		spans = left
 	}
-	for _, r := range rest {
-		tell(Cause{Kind: causeHost}, r)
-	}
+	return spans
 }
