@@ -108,14 +108,36 @@ func Round1(x float64) float64 {
 			return (whole + 1) / 10
 		}
 	}
-	const precision, mantissaBits = 1, 64
-	float := func(v float64) *big.Float { return new(big.Float).SetPrec(mantissaBits).SetFloat64(v) }
+	return roundDigits(x)
+}
+
+// roundDigits is Round1 digit by digit, as SQLite's printf does it in floats of 64 bits of mantissa.
+func roundDigits(x float64) float64 {
+	float := func(v float64) *big.Float { return new(big.Float).SetPrec(64).SetFloat64(v) }
+	v, ten := float(x), float(10)
 	rounder := float(0.05)
-	if _, exp := math.Frexp(x); precision+(exp-1)/3 < 15 {
-		rounder.Add(rounder, new(big.Float).SetPrec(mantissaBits).Mul(float(x), float(3e-16)))
+	if _, exp := math.Frexp(x); 1+(exp-1)/3 < 15 {
+		sum, _ := rounder.Add(rounder, float(0).Mul(v, float(3e-16))).Float64()
+		rounder = float(sum) // it is a double
 	}
-	sum := new(big.Float).SetPrec(mantissaBits).Add(float(x), rounder)
-	cut, _ := sum.Mul(sum, float(10)).Int(nil)
-	v, _ := new(big.Float).SetInt(cut).Float64()
-	return v / 10
+	v.Add(v, rounder)
+	whole := 1 // digits before the point
+	scale := float(1)
+	for next := float(10); v.Cmp(next) >= 0; next.Mul(next, ten) {
+		scale.Set(next)
+		whole++
+	}
+	v.Quo(v, scale)
+	var digits []byte
+	for range whole + 1 {
+		if len(digits) == 16 { // it writes no more than these
+			digits = append(digits, '0')
+			continue
+		}
+		digit, _ := v.Int64() // 0 to 9
+		digits = append(digits, '0'+byte(digit))
+		v.Mul(v.Sub(v, float(float64(digit))), ten)
+	}
+	out, _ := strconv.ParseFloat(string(digits[:whole])+"."+string(digits[whole:]), 64)
+	return out
 }
