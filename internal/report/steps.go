@@ -34,7 +34,7 @@ func (o *one) stepsPart(several bool) Steps {
 		out.Startup = append(out.Startup, Startup{st.Index, ms(s.All[st.Index].LenNs()), st.Why})
 	}
 	if host := hostSteps(s); len(host) > 0 {
-		median := stat.Median(host)
+		median := stat.Quantile(slices.Sorted(slices.Values(host)), 0.5)
 		out.HostMedianMs = &median
 	}
 	return out
