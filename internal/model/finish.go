@@ -38,13 +38,63 @@ func (t *Trace) Finish() {
 
 // sortSpans orders a table by start, then longest first, then as it was. durNs may be nil.
 func sortSpans(table any, startNs, durNs []int64) {
-	sorted := true
-	for i := 1; i < len(startNs) && sorted; i++ {
-		sorted = startNs[i-1] < startNs[i] || startNs[i-1] == startNs[i] && (durNs == nil || durNs[i-1] >= durNs[i])
+	before := func(a, b uint32) bool { // for a above b in the file: whether b must move above a
+		return startNs[b] < startNs[a] || startNs[b] == startNs[a] && durNs != nil && durNs[b] > durNs[a]
 	}
-	if sorted {
-		return
+	var runs []int // where each stretch that is in order begins
+	for i := 0; i < len(startNs) && len(runs) <= maxRuns; i++ {
+		if i == 0 || before(uint32(i-1), uint32(i)) {
+			runs = append(runs, i)
+		}
 	}
+	switch {
+	case len(runs) < 2:
+	case len(runs) <= maxRuns:
+		Permute(table, mergeRuns(runs, len(startNs), before))
+	default:
+		Permute(table, sortRows(startNs, durNs))
+	}
+}
+
+// maxRuns is how many stretches are merged rather than sorted: files hold a few sorted lists one below the other, or
+// are sorted but for a few rows.
+const maxRuns = 256
+
+// mergeRuns is the order of n rows that are in order within runs. Neighbours are merged until one is left.
+func mergeRuns(runs []int, n int, before func(a, b uint32) bool) []uint32 {
+	order, next := make([]uint32, n), make([]uint32, n)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	for len(runs) > 1 {
+		var merged []int
+		for r := 0; r < len(runs); r += 2 {
+			mid, end := n, n
+			if r+1 < len(runs) {
+				mid = runs[r+1]
+			}
+			if r+2 < len(runs) {
+				end = runs[r+2]
+			}
+			i, j, at := runs[r], mid, runs[r]
+			for ; i < mid && j < end; at++ {
+				if before(order[i], order[j]) {
+					next[at], j = order[j], j+1
+				} else {
+					next[at], i = order[i], i+1
+				}
+			}
+			at += copy(next[at:], order[i:mid])
+			copy(next[at:], order[j:end])
+			merged = append(merged, runs[r])
+		}
+		order, next, runs = next, order, merged
+	}
+	return order
+}
+
+// sortRows is the order of rows in any disorder.
+func sortRows(startNs, durNs []int64) []uint32 {
 	type key struct {
 		startNs, durNs int64
 		row            uint32
@@ -69,7 +119,7 @@ func sortSpans(table any, startNs, durNs []int64) {
 	for i, k := range keys {
 		order[i] = k.row
 	}
-	Permute(table, order)
+	return order
 }
 
 // Check says what of the model's promises t breaks. Every test that reads a capture calls it.

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // A Table is one of a Trace's tables, seen as columns. It serves what must not know
@@ -91,51 +92,66 @@ func Join(dst, src any) {
 
 // Permute puts the rows of a table, given as a pointer, into a new order: row i becomes what was row order[i].
 func Permute(p any, order []uint32) {
+	var wg sync.WaitGroup
 	for _, c := range TableOf(p).Columns {
-		switch s := c.Slice.Addr().Interface().(type) {
-		case *[]int64:
-			permute(s, order)
-		case *[]uint64:
-			permute(s, order)
-		case *[]int32:
-			permute(s, order)
-		case *[]uint32:
-			permute(s, order)
-		case *[]uint16:
-			permute(s, order)
-		case *[]uint8:
-			permute(s, order)
-		case *[]float32:
-			permute(s, order)
-		case *[]float64:
-			permute(s, order)
-		case *[]bool:
-			permute(s, order)
-		case *[]StringID:
-			permute(s, order)
-		case *[]ThreadRow:
-			permute(s, order)
-		case *[]ProcessRow:
-			permute(s, order)
-		case *[]DomainRow:
-			permute(s, order)
-		case *[]CollectiveRow:
-			permute(s, order)
-		case *[]FrameRow:
-			permute(s, order)
-		case *[]CopyKind:
-			permute(s, order)
-		case *[]MemKind:
-			permute(s, order)
-		case *[]SyncKind:
-			permute(s, order)
-		case *[]CallClass:
-			permute(s, order)
-		case *[]RangeKind:
-			permute(s, order)
-		default:
-			panic(fmt.Sprintf("model: column %s has type %T, which Permute does not know", c.Name, s))
+		move := mover(c, order)
+		if len(order) < manyRows {
+			move()
+		} else {
+			wg.Go(move)
 		}
+	}
+	wg.Wait()
+}
+
+// manyRows is from where on columns are worth moving in parallel.
+const manyRows = 1 << 16
+
+// mover is what brings a column into a new order.
+func mover(c Column, order []uint32) func() {
+	switch s := c.Slice.Addr().Interface().(type) {
+	case *[]int64:
+		return func() { permute(s, order) }
+	case *[]uint64:
+		return func() { permute(s, order) }
+	case *[]int32:
+		return func() { permute(s, order) }
+	case *[]uint32:
+		return func() { permute(s, order) }
+	case *[]uint16:
+		return func() { permute(s, order) }
+	case *[]uint8:
+		return func() { permute(s, order) }
+	case *[]float32:
+		return func() { permute(s, order) }
+	case *[]float64:
+		return func() { permute(s, order) }
+	case *[]bool:
+		return func() { permute(s, order) }
+	case *[]StringID:
+		return func() { permute(s, order) }
+	case *[]ThreadRow:
+		return func() { permute(s, order) }
+	case *[]ProcessRow:
+		return func() { permute(s, order) }
+	case *[]DomainRow:
+		return func() { permute(s, order) }
+	case *[]CollectiveRow:
+		return func() { permute(s, order) }
+	case *[]FrameRow:
+		return func() { permute(s, order) }
+	case *[]CopyKind:
+		return func() { permute(s, order) }
+	case *[]MemKind:
+		return func() { permute(s, order) }
+	case *[]SyncKind:
+		return func() { permute(s, order) }
+	case *[]CallClass:
+		return func() { permute(s, order) }
+	case *[]RangeKind:
+		return func() { permute(s, order) }
+	default:
+		panic(fmt.Sprintf("model: column %s has type %T, which Permute does not know", c.Name, s))
 	}
 }
 
