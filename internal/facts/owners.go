@@ -69,13 +69,24 @@ func (f *Facts) externalOf(i int) uint32 {
 	return id
 }
 
-// ownerAt is the innermost operator, else the innermost user range, on a thread at an instant.
+// ownerAt is the innermost operator, else the innermost user range, on a thread at an instant; a thread
+// without ranges, such as autograd's, works for the range that another thread of its process is in.
 func (f *Facts) ownerAt(thread model.ThreadRow, ns int64) model.StringID {
 	if spans := f.innermostOps(thread); len(spans) > 0 {
 		if i := firstNamedAfter(spans, ns); i < len(spans) && spans[i].Contains(ns) {
 			return spans[i].name
 		}
 	}
+	for _, th := range append([]model.ThreadRow{thread}, f.feeders(thread)...) {
+		if name := f.rangeAt(th, ns); name != 0 {
+			return name
+		}
+	}
+	return 0
+}
+
+// rangeAt is the innermost user range, else the innermost range of the framework, on a thread at an instant.
+func (f *Facts) rangeAt(thread model.ThreadRow, ns int64) model.StringID {
 	h := threadAt(f.hostThreads(), thread)
 	if h == nil {
 		return 0

@@ -224,15 +224,18 @@ func (f *Facts) BlockingCalls() []int32 {
 }
 
 // Where is the innermost user range on a thread at an instant, else the outermost operator, else the
-// innermost range of the framework; "" if there is none.
+// innermost range of the framework; failing those, of another thread of the process that feeds a GPU. "" if there is none.
 func (f *Facts) Where(thread model.ThreadRow, ns int64) string {
-	h := threadAt(f.hostThreads(), thread)
-	if h == nil {
-		return ""
-	}
-	for _, spans := range [][]named{h.user, h.ops, h.framework} {
-		if i := firstNamedAfter(spans, ns); i < len(spans) && spans[i].Contains(ns) {
-			return f.Trace.Strings.Text(spans[i].name)
+	threads := f.hostThreads()
+	for _, th := range append([]model.ThreadRow{thread}, f.feeders(thread)...) {
+		h := threadAt(threads, th)
+		if h == nil {
+			continue
+		}
+		for _, spans := range [][]named{h.user, h.ops, h.framework} {
+			if i := firstNamedAfter(spans, ns); i < len(spans) && spans[i].Contains(ns) {
+				return f.Trace.Strings.Text(spans[i].name)
+			}
 		}
 	}
 	return ""
