@@ -109,6 +109,7 @@ type KeyValue struct{ Key, Value string }
 type Epoch struct {
 	UnixNs int64  // Unix time of time 0; 0: unknown
 	Clock  string // which clock the capture's stamps come from, in words
+	Unix   bool   // time 0 is that of Unix: UnixNs is known to be 0
 }
 
 // A Device is a GPU of the machine, used or not.

@@ -1,0 +1,269 @@
+package kineto
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+
+	"lacuna/internal/model"
+)
+
+const (
+	// blockBytes is what a parser gets at a time: enough for 10,000 events, so that a cut in
+	// the wrong place is rare and cheap, and small enough for a dozen to be in flight.
+	blockBytes = 2 << 20
+	// cutReach is how far back from a block's end a cut is looked for.
+	cutReach = 256 << 10
+	// maxEventBytes bounds one event; a longer one is a loss.
+	maxEventBytes = 64 << 20
+)
+
+// parserCount is how many parsers work side by side.
+func parserCount() int { return max(1, runtime.GOMAXPROCS(0)) }
+
+// A block is a run of the file, and then what a parser made of it on the guess that it begins between two events.
+type block struct {
+	buf  []byte // blockBytes long, reused
+	text []byte // the part of buf in use
+	base int64
+	err  error // why there is no next block; io.EOF at a proper end
+
+	part   part
+	ending ending
+	parsed chan struct{}
+}
+
+// events reads up to the bracket that closes the events, or to the end of what can be read.
+func (o *outer) events(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	o.stop() // of an earlier list of events in the same file
+	o.stop = cancel
+	n := parserCount()
+	free := make(chan *block, 3*n+2)
+	for range cap(free) {
+		free <- &block{parsed: make(chan struct{}, 1)}
+	}
+	work, order := make(chan *block, cap(free)), make(chan *block, cap(free))
+	go cutBlocks(ctx, o.in, o.offset, free, work, order)
+	for i := range n {
+		p := o.parser(i)
+		go func() {
+			for b := range work {
+				b.ending = p.run(b.text, b.base, &b.part)
+				b.parsed <- struct{}{}
+			}
+		}()
+	}
+	j := joiner{outer: o, parser: o.parser(n), free: free, order: order}
+	if err := j.run(ctx); err != nil || o.cut != "" {
+		return err
+	}
+	// What follows the events is read from the blocks that are left.
+	o.in = bufio.NewReaderSize(&rest{j: &j, ctx: ctx}, 1<<16)
+	return nil
+}
+
+// parser is a new parser, whose texts the merger keeps apart from those of all others.
+func (o *outer) parser(i int) *parser {
+	o.m.dicts = append(o.m.dicts, dictionary{})
+	return newParser(len(o.m.dicts)-1, o.m.want)
+}
+
+// cutBlocks reads in and cuts it, until it ends or nobody wants more.
+func cutBlocks(ctx context.Context, in io.Reader, base int64, free <-chan *block, work, order chan<- *block) {
+	defer close(work)
+	defer close(order)
+	var carry []byte
+	for {
+		var b *block
+		select {
+		case b = <-free:
+		case <-ctx.Done():
+			return
+		}
+		if b.buf == nil {
+			b.buf = make([]byte, blockBytes)
+		}
+		n := copy(b.buf, carry)
+		var err error
+		for n < len(b.buf) && err == nil {
+			var got int
+			got, err = in.Read(b.buf[n:])
+			n += got
+		}
+		end := n
+		if err == nil {
+			if at := lastCut(b.buf[:n], cutReach); at > 0 {
+				end = at
+			}
+		}
+		b.text, b.base, b.err = b.buf[:end], base, err
+		carry = append(carry[:0], b.buf[end:n]...)
+		base += int64(end)
+		work <- b // never blocks: both are as long as there are blocks
+		order <- b
+		if err != nil {
+			return
+		}
+	}
+}
+
+// A joiner takes blocks in the order of the file and checks the guesses of their parsers.
+type joiner struct {
+	outer  *outer
+	parser *parser
+	free   chan<- *block
+	order  <-chan *block
+
+	block *block // the block in hand
+	text  []byte // what of it is not done with
+	part  part
+}
+
+// next gives the block in hand back and waits for the next one. It is false at the end of the input.
+func (j *joiner) next(ctx context.Context) (bool, error) {
+	if j.block != nil {
+		if err := j.block.err; err != nil {
+			return false, nil
+		}
+		j.free <- j.block
+		j.block = nil
+	}
+	select {
+	case b, ok := <-j.order:
+		if !ok {
+			return false, ctx.Err()
+		}
+		<-b.parsed
+		j.block, j.text = b, b.text
+		return true, ctx.Err()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// run merges all blocks up to the closing bracket, which text then begins behind.
+func (j *joiner) run(ctx context.Context) error {
+	o, m := j.outer, j.outer.m
+	for {
+		ok, err := j.next(ctx)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			j.cut("inside traceEvents, between two events", 0)
+			return nil
+		}
+		o.progress(j.block.base)
+		m.add(&j.block.part)
+		end := j.block.ending
+		for {
+			j.text = j.text[end.at:]
+			o.offset = j.block.base + int64(len(j.block.text)-len(j.text))
+			if end.state == closed {
+				return nil
+			}
+			if end.state != inside {
+				break
+			}
+			// An event goes on behind the block: the guess for the next block was wrong.
+			done, err := j.straddling(ctx)
+			if err != nil || done {
+				return err
+			}
+			end = j.parser.run(j.text, j.block.base+int64(len(j.block.text)-len(j.text)), &j.part)
+			m.add(&j.part)
+		}
+	}
+}
+
+// straddling collects the value that begins at text and ends in a later block, merges it, and leaves
+// text behind it. done says that the input ended first.
+func (j *joiner) straddling(ctx context.Context) (done bool, err error) {
+	var s skipper
+	from := j.outer.offset
+	whole := append([]byte(nil), j.text...)
+	s.feed(j.text)
+	for {
+		ok, err := j.next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			j.cut("inside an event", j.outer.offset-from)
+			j.outer.cutAt = from
+			return true, nil
+		}
+		j.outer.m.learn(&j.block.part) // its rows are not used, its texts may be by later parts
+		n, ended := s.feed(j.text)
+		if len(whole)+n <= maxEventBytes {
+			whole = append(whole, j.text[:n]...)
+		} else {
+			whole = whole[:maxEventBytes]
+		}
+		j.text = j.text[n:]
+		j.outer.offset = j.block.base + int64(n)
+		if !ended {
+			continue
+		}
+		if len(whole) == maxEventBytes {
+			j.outer.bad(fmt.Sprintf("byte %d: an event of over %d MiB", from, maxEventBytes>>20))
+			return false, nil
+		}
+		end := j.parser.run(append(whole, ' '), from, &j.part)
+		j.outer.m.add(&j.part)
+		if end.state == inside {
+			j.outer.bad(fmt.Sprintf("byte %d: an event that does not end", from))
+		}
+		return false, nil
+	}
+}
+
+// cut says that the input ended too early, and why.
+func (j *joiner) cut(where string, lost int64) {
+	err := error(io.EOF)
+	if j.block != nil && j.block.err != nil {
+		err = j.block.err
+	}
+	j.outer.cutOff(err, where)
+	j.outer.lostBytes = lost
+}
+
+// bad counts an event that is lost as a whole.
+func (o *outer) bad(example string) {
+	o.m.losses.Add(model.LossBadEvent, 1, example)
+	o.m.trace.Info.Events++
+}
+
+// progress tells how far the reading is and what may still come.
+func (o *outer) progress(merged int64) {
+	done, total := o.src.Done(), o.src.Size
+	if o.m.want.Progress != nil {
+		o.m.want.Progress(done, total)
+	}
+	// Rows to come are as the bytes of the file to come: what was read of it became o.offset bytes and some blocks in flight.
+	if merged > 0 && total > 0 && done > 0 {
+		o.m.growth = max(1, float64(total)/float64(done))
+	}
+}
+
+// A rest is what lies behind the events: of the block in hand, then of those that follow.
+type rest struct {
+	j   *joiner
+	ctx context.Context
+}
+
+func (r *rest) Read(p []byte) (int, error) {
+	for len(r.j.text) == 0 {
+		if ok, err := r.j.next(r.ctx); err != nil {
+			return 0, err
+		} else if !ok {
+			return 0, r.j.block.err
+		}
+	}
+	n := copy(p, r.j.text)
+	r.j.text = r.j.text[n:]
+	return n, nil
+}

@@ -1,0 +1,102 @@
+// Package kineto reads what PyTorch's profiler writes: Chrome trace events in JSON, as
+// libkineto makes them, from PyTorch 1.8 on; CUDA, ROCm and CPU only.
+//
+// A capture is read in one pass over its stream:
+//
+//  1. outer.go reads the keys before traceEvents, one by one.
+//  2. blocks.go cuts the events into blocks of some MB where an event seems to begin.
+//  3. Parsers (event.go, emit*.go) turn blocks into parts, side by side.
+//  4. The merger takes the parts in the order of the file. It takes one as it is if the one
+//     before it ended between two events; else the cut was wrong, and the rest of the one
+//     before is joined with what follows and parsed again. So a wrong cut costs time only.
+//  5. outer.go reads the keys behind the events, and finish.go what only the whole shows.
+package kineto
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"lacuna/internal/model"
+	"lacuna/internal/reader"
+)
+
+// Format reads traces of the PyTorch profiler.
+var Format = reader.Format{
+	Name:  "kineto",
+	Title: "PyTorch profiler trace (Kineto JSON)",
+	Doc:   doc,
+	Clock: "decimal microseconds, kept as ns: Unix time until early 2024, since then counted from baseTimeNanoseconds",
+	Files: "*.json, *.json.gz, *.json.zst",
+	Sniff: sniff,
+	Read:  read,
+}
+
+const doc = `Chrome trace events in JSON as libkineto writes them, from PyTorch 1.8 on, for CUDA,
+ROCm and the CPU alone: one object with traceEvents anywhere in it, or a bare array of events.
+Read: GPU kernels, copies and memsets with launch configuration and collective data; CUDA and HIP
+calls; synchronisation records; operators with shapes, sequence numbers and links from forward to
+backward; Python calls; annotations on host and device; memory events; CUPTI range metrics; the
+profiler's own overhead. Not read: work of MTIA and other accelerators (counted as
+foreign-accelerator), event indices and record function IDs.`
+
+// sniff looks for the keys that Kineto begins with, or an array of events.
+func sniff(head []byte) int {
+	i := skipSpace(head, 0)
+	if i == len(head) {
+		return 0
+	}
+	inner := head[i+1:]
+	switch head[i] {
+	case '{':
+		if bytes.Contains(inner, []byte(`"traceEvents"`)) {
+			return 90
+		}
+		for _, key := range []string{`"schemaVersion"`, `"deviceProperties"`, `"computeProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`} {
+			if bytes.Contains(inner, []byte(key)) {
+				return 60
+			}
+		}
+		if at := skipSpace(inner, 0); len(head) >= 60<<10 && at < len(inner) && inner[at] == '"' {
+			return 20 // traceEvents may come behind more metadata than could be looked at
+		}
+	case '[':
+		at := skipSpace(inner, 0)
+		if at < len(inner) && inner[at] == '{' && bytes.Contains(inner, []byte(`"ph"`)) {
+			return 80
+		}
+	}
+	return 0
+}
+
+// read fills a trace from src.
+func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
+	w := newWant(opt)
+	m := newMerger(w)
+	t := m.trace
+	m.losses = &t.Losses
+	t.Info.Rank = -1
+	t.Loaded = opt.Need
+	if opt.Need == 0 {
+		t.Loaded = model.PartsAll
+	}
+	o := newOuter(src, m)
+	defer func() { o.stop() }()
+	if err := o.file(ctx); err != nil {
+		return nil, err
+	}
+	if !o.met {
+		what := "a JSON object without traceEvents"
+		if o.array {
+			what = "a JSON array without events"
+		}
+		return nil, &reader.UnknownError{Path: src.Path, What: what, Try: "it reads what torch.profiler's export_chrome_trace writes"}
+	}
+	t.Info.Format = "kineto"
+	m.identify(src.Path)
+	if o.cut != "" {
+		t.Losses.Add(model.LossTruncated, max(o.lostBytes, 1), fmt.Sprintf("byte %d: %s", o.cutAt, o.cut))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("the file is cut off at byte %d: %s; what came before it was read", o.cutAt, o.cut))
+	}
+	return m.finish(), nil
+}
