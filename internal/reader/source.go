@@ -28,7 +28,7 @@ type Source struct {
 	Size int64  // bytes as the file lies; 0: unknown
 
 	packing string // "", "gzip", "zstd"
-	file    *os.File
+	in      io.Reader // the file, stdin or Options.Data
 	stream  io.Reader // unpacked, from the start
 	read    atomic.Int64
 	opt     Options
@@ -38,9 +38,12 @@ type Source struct {
 // open opens path and looks at its beginning.
 func open(path string, opt Options) (*Source, error) {
 	s := &Source{Path: path, opt: opt}
-	if path == "-" {
-		s.file = os.Stdin
-	} else {
+	switch {
+	case opt.Data != nil:
+		s.in, s.Size = bytes.NewReader(opt.Data), int64(len(opt.Data))
+	case path == "-":
+		s.in = os.Stdin
+	default:
 		f, err := os.Open(path)
 		if err != nil {
 			var pe *fs.PathError
@@ -49,7 +52,7 @@ func open(path string, opt Options) (*Source, error) {
 			}
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		s.file = f
+		s.in = f
 		st, err := f.Stat()
 		if err == nil && st.IsDir() {
 			f.Close()
@@ -125,7 +128,7 @@ func (f failing) Read(p []byte) (int, error) {
 type counter struct{ s *Source }
 
 func (c counter) Read(p []byte) (int, error) {
-	n, err := c.s.file.Read(p)
+	n, err := c.s.in.Read(p)
 	c.s.read.Add(int64(n))
 	return n, err
 }
@@ -140,7 +143,7 @@ func (s *Source) Done() int64 { return s.read.Load() }
 // File is the path of the unpacked bytes as a plain file: the file itself, or a copy that is
 // removed when the Source is closed. cut says that the packed file ended too early, so that the copy is short.
 func (s *Source) File(ctx context.Context) (path string, cut bool, err error) {
-	if s.packing == "" && s.Path != "-" {
+	if s.packing == "" && s.Path != "-" && s.opt.Data == nil {
 		return s.Path, false, nil
 	}
 	f, err := os.CreateTemp(s.opt.TempDir, "lacuna-*")
@@ -176,8 +179,8 @@ func (s *Source) Close() error {
 	for _, p := range s.copies {
 		os.Remove(p)
 	}
-	if s.file == os.Stdin {
-		return nil
+	if f, ok := s.in.(*os.File); ok && f != os.Stdin {
+		return f.Close()
 	}
-	return s.file.Close()
+	return nil
 }
