@@ -68,7 +68,7 @@ func (r htaRank) bandwidths() map[string][]float64 {
 			}
 			list := byLabel[label]
 			if list == nil {
-				name := copyName(r.Facts, row)
+				name := bandwidthName(r.Facts, row)
 				if copies[name] == nil {
 					copies[name] = new([]float64)
 				}
@@ -102,8 +102,8 @@ func bandwidth(stated []float64, bytes, durNs []int64, row uint32) float64 {
 	return float64(bytes[row]) / float64(durNs[row])
 }
 
-// copyName is the file's own name without the kinds of memory, "Memcpy HtoD", else one of that form.
-func copyName(f *facts.Facts, row uint32) string {
+// bandwidthName is the file's own name without the kinds of memory, "Memcpy HtoD", else one of that form.
+func bandwidthName(f *facts.Facts, row uint32) string {
 	t := f.Trace
 	if int(row) < len(t.Copies.Name) && t.Copies.Name[row] != 0 {
 		name, _, _ := strings.Cut(t.Strings.Text(t.Copies.Name[row]), "(")
