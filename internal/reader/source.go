@@ -27,7 +27,7 @@ type Source struct {
 	Head []byte // the first bytes, unpacked
 	Size int64  // bytes as the file lies; 0: unknown
 
-	packing string // "", "gzip", "zstd"
+	packing string    // "", "gzip", "zstd"
 	in      io.Reader // the file, stdin or Options.Data
 	stream  io.Reader // unpacked, from the start
 	read    atomic.Int64
