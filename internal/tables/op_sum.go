@@ -28,9 +28,18 @@ Most Self Device first, then most Self CPU.`,
 	Formats: "Kineto; nsys only with the ranges of torch.autograd.profiler.emit_nvtx()",
 	Columns: opColumns,
 	Args: []Arg{{Name: "group-by", Value: "shape|stack", Doc: "a row for each shapes of inputs, or for each Python call stack (its five innermost functions; " +
-		"those of a backward operator are where its forward operator was called)", Needs: model.PartOpArgs | model.PartPython}},
+		"those of a backward operator are where its forward operator was called)"}},
 	Needs: model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges | model.PartMemory,
-	Fill:  fillOpSum,
+	ArgsNeed: func(args Args) model.Parts {
+		switch args["group-by"] {
+		case "shape":
+			return model.PartOpArgs
+		case "stack":
+			return model.PartOpArgs | model.PartPython
+		}
+		return 0
+	},
+	Fill: fillOpSum,
 }
 
 var opColumns = []Column{

@@ -20,7 +20,8 @@ type Table struct {
 	Columns   []Column // when they do not depend on arguments
 	Args      []Arg    // what may follow its name: cuda_gpu_kern_sum:base
 	Needs     model.Parts
-	ManyRanks bool // Fill takes all inputs at once; else it is called once for each
+	ArgsNeed  func(args Args) model.Parts // nil, or what args need beyond Needs
+	ManyRanks bool                        // Fill takes all inputs at once; else it is called once for each
 	Fill      func(in []*facts.Facts, args Args, out *Rows) error
 }
 
@@ -36,7 +37,6 @@ type Arg struct {
 	Name  string
 	Value string // "": a flag; else what its value means, given as NAME=VALUE
 	Doc   string
-	Needs model.Parts // what it needs beyond Table.Needs
 }
 
 // Args is the words given, by name.
