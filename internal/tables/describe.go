@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"lacuna/internal/stat"
 	"lacuna/internal/unit"
 )
 
@@ -31,18 +32,8 @@ func describe(values []float64) description {
 		}
 		d.Std = math.Sqrt(squares / float64(n-1))
 	}
-	d.Q1, d.Median, d.Q3 = quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)
+	d.Q1, d.Median, d.Q3 = stat.Quantile(values, 0.25), stat.Quantile(values, 0.5), stat.Quantile(values, 0.75)
 	return d
-}
-
-// quantile interpolates between the two values around position q*(n-1) of a sorted sample.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	lo := int(at)
-	if lo+1 >= len(sorted) {
-		return sorted[lo]
-	}
-	return sorted[lo] + (sorted[lo+1]-sorted[lo])*(at-float64(lo))
 }
 
 // cells is the description as eight cells; the spread of a single value is absent.

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -30,7 +31,7 @@ type htaRank struct {
 	rows []uint32 // of work, those that count
 }
 
-// htaRanks prepares the inputs. It is an error if none has GPU work.
+// htaRanks prepares the inputs, ordered by rank. It is an error if none has GPU work.
 func htaRanks(table string, in []*facts.Facts, out *Rows) ([]htaRank, error) {
 	var ranks []htaRank
 	var leftOut, work int
@@ -43,6 +44,7 @@ func htaRanks(table string, in []*facts.Facts, out *Rows) ([]htaRank, error) {
 	if work == 0 {
 		return nil, &MissingError{table, "GPU work", "record with activities CPU and CUDA (torch.profiler) or nsys profile --trace=cuda"}
 	}
+	slices.SortStableFunc(ranks, func(a, b htaRank) int { return cmp.Compare(a.rank, b.rank) })
 	if leftOut > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d pieces of GPU work belong to the last ProfilerStep and are left out", leftOut, work))
 	}

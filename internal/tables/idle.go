@@ -14,7 +14,7 @@ host_wait if the call that launched the next work began after the gap did: the h
 kernel_wait if it is shorter than 30 us: the GPU needed it to go from one to the next. Else it is other: mostly
 a wait for another stream. Time before the first work and after the last is no gap. Other streams may be busy
 in a gap. idle_time_ratio is of the idle_time of that stream; it is absent if the stream has no gaps.
-Streams are in the order of their first work.
+Ordered by rank, streams by their first work.
 ` + htaSelection,
 	Origin:    "HTA get_idle_time_breakdown",
 	Formats:   htaFormats,

@@ -11,7 +11,7 @@ var overlap = Table{
 	Doc: `
 comp_comm_overlap_pctg is the time in which both a kernel that computes and a communication kernel run, of the
 time in which a communication kernel runs (unions of spans, both). It is absent if the rank does not communicate.
-A capture with several devices has a row for each. Ranks are in the order of the inputs.
+A capture with several devices has a row for each. Ordered by rank, then by the first work of a device.
 ` + htaSelection,
 	Origin:    "HTA get_comm_comp_overlap",
 	Formats:   htaFormats,

@@ -14,7 +14,7 @@ var queue = Table{
 The queue of a stream grows by one when the call that launches a piece of work begins, and shrinks by one when
 the work starts. It is sampled after each change; a launch counts before a start at the same time. A graph
 launch queues all the kernels it leads to. Work without a recorded launch was never in the queue. Quartiles are
-interpolated; std is of a sample (n-1). Streams are in the order of their first work.
+interpolated; std is of a sample (n-1). Ordered by rank, streams by their first work.
 ` + htaSelection,
 	Origin:    "HTA get_queue_length_summary",
 	Formats:   htaFormats,

@@ -12,7 +12,7 @@ var temporal = Table{
 kernel_time is from the start of the first work to the end of the last. idle_time is what the union of all
 work leaves of it, compute_time the union of the kernels that compute, non_compute_time the rest: communication
 and copies that no compute hides. The three add up to kernel_time. Percentages are of kernel_time.
-A capture with several devices has a row for each. Ranks are in the order of the inputs.
+A capture with several devices has a row for each. Ordered by rank, then by the first work of a device.
 ` + htaSelection,
 	Origin:    "HTA get_temporal_breakdown",
 	Formats:   htaFormats,
