@@ -1,0 +1,189 @@
+package writers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"lacuna/internal/report"
+	"lacuna/internal/unit"
+)
+
+// ContentsJSON writes what captures hold: an object for one, a list for several.
+func ContentsJSON(w io.Writer, list []*report.Contents) error {
+	if len(list) == 1 {
+		return writeJSON(w, list[0])
+	}
+	return writeJSON(w, list)
+}
+
+// ContentsText prints what a capture holds for people.
+func ContentsText(w io.Writer, c *report.Contents, page Page) error {
+	p := &printer{Page: page, w: w}
+	p.line(p.paint(bold, p.fit(p.clean(c.Path), p.width())))
+	p.fields(originFields(c))
+	p.deviceFields(c)
+	p.heading("Steps")
+	p.prose("  ", 2, p.clean(stepsWords(c.Steps)))
+	p.counts("Tables", "rows", c.Tables)
+	p.streams(c.Streams)
+	p.processes(c.Processes)
+	p.counts("Range names", "times", c.Ranges)
+	if len(c.Domains) > 0 {
+		p.heading("NVTX domains")
+		p.prose("  ", 2, p.clean(strings.Join(c.Domains, ", ")))
+	}
+	p.meta(c.Meta)
+	p.trust(&report.Report{Capture: c.Capture, Abstained: c.Missing})
+	return p.err
+}
+
+// A field is a name and a value of text.
+type field struct{ name, value string }
+
+func (p *printer) fields(list []field) {
+	const label = 12
+	for _, f := range list {
+		if f.value != "" {
+			p.prose("  "+pad(f.name, label, false), label+2, p.fit(p.clean(f.value), 4*p.width()))
+		}
+	}
+}
+
+func originFields(c *report.Contents) []field {
+	out := []field{{"format", c.Format}, {"made by", c.Producer}, {"schema", c.FileSchema}, {"size", unit.FormatBytes(c.Bytes)},
+		{"events", unit.FormatCount(c.Capture.Events)}, {"taken", c.Taken}}
+	if c.SpanMs[1] > c.SpanMs[0] {
+		out = append(out, field{"covers", fixed(c.SpanMs[1]-c.SpanMs[0], msDigits(c.SpanMs[1]-c.SpanMs[0])) + " ms"})
+	}
+	out = append(out, field{"clock", c.Clock}, field{"host", c.Host}, field{"command", c.Command})
+	var versions []string
+	for _, v := range []struct {
+		name    string
+		version int
+	}{{"driver API", c.Driver}, {"runtime", c.Runtime}} {
+		if v.version > 0 {
+			versions = append(versions, fmt.Sprintf("%s %d.%d", v.name, v.version/1000, v.version%1000/10))
+		}
+	}
+	if c.CUPTI > 0 {
+		versions = append(versions, fmt.Sprintf("CUPTI %d", c.CUPTI))
+	}
+	out = append(out, field{"CUDA", strings.Join(versions, ", ")})
+	if c.Rank != nil {
+		rank := fmt.Sprint(*c.Rank)
+		if c.World > 0 {
+			rank += fmt.Sprintf(" of %d", c.World)
+		}
+		if c.Backend != "" {
+			rank += ", " + c.Backend
+		}
+		out = append(out, field{"rank", rank})
+	}
+	return out
+}
+
+func (p *printer) deviceFields(c *report.Contents) {
+	for _, d := range c.Devices {
+		var about []string
+		add := func(known bool, format string, args ...any) {
+			if known {
+				about = append(about, fmt.Sprintf(format, args...))
+			}
+		}
+		name := d.Name
+		if name == "" {
+			name = "unnamed"
+		}
+		add(true, "%s", name)
+		add(d.ComputeMajor > 0, "compute %d.%d", d.ComputeMajor, d.ComputeMinor)
+		add(d.SMs > 0, "%d SMs", d.SMs)
+		add(d.ClockHz > 0, "up to %s MHz", unit.FormatCount(d.ClockHz/1e6))
+		add(d.MemoryBytes > 0, "%s", unit.FormatBytes(d.MemoryBytes))
+		add(d.BandwidthBps > 0, "%s GB/s peak", unit.FormatCount(d.BandwidthBps/1e9))
+		add(d.L2Bytes > 0, "%s of L2", unit.FormatBytes(d.L2Bytes))
+		add(!d.Used, "not used in the capture")
+		p.fields([]field{{fmt.Sprintf("GPU %d", d.Ordinal), strings.Join(about, ", ")}})
+	}
+}
+
+// stepsWords says which step markers there are.
+func stepsWords(s report.StepsInfo) string {
+	if s.Source == "none" {
+		return "no step markers: the report takes the capture as one step."
+	}
+	text := "by " + sourceWords(s.Source)
+	if s.Marker != "" {
+		text += fmt.Sprintf(" (%s)", s.Marker)
+	}
+	if s.Device == 0 {
+		return fmt.Sprintf("%s steps of the host %s; none with GPU work.", unit.FormatCount(int64(s.Host)), text)
+	}
+	return fmt.Sprintf("%s steps of the device, %s of the host, %s.", unit.FormatCount(int64(s.Device)), unit.FormatCount(int64(s.Host)), text)
+}
+
+func (p *printer) counts(title, what string, list []report.NameCount) {
+	if len(list) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, x := range list {
+		rows = append(rows, []string{p.clean(x.Name), unit.FormatCount(int64(x.Count))})
+	}
+	p.line("")
+	p.grid([]gridColumn{{head: title, flex: true}, {head: what, right: true}}, rows)
+}
+
+// maxListed is how many streams or processes are listed one by one.
+const maxListed = 16
+
+func (p *printer) streams(list []report.StreamInfo) {
+	if len(list) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, s := range list[:min(len(list), maxListed)] {
+		rows = append(rows, []string{fmt.Sprintf("GPU %d, stream %d", s.Device, int32(s.Stream)), unit.FormatCount(int64(s.Counts[0])), unit.FormatCount(int64(s.Counts[1])), unit.FormatCount(int64(s.Counts[2]))})
+	}
+	p.line("")
+	p.grid([]gridColumn{{head: "Streams", flex: true}, {head: "kernels", right: true}, {head: "copies", right: true}, {head: "sets", right: true}}, rows)
+	if more := len(list) - maxListed; more > 0 {
+		p.line(fmt.Sprintf("  and %d more", more))
+	}
+}
+
+func (p *printer) processes(list []report.ProcessInfo) {
+	if len(list) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, x := range list[:min(len(list), maxListed)] {
+		rank := ""
+		if x.Rank != nil {
+			rank = fmt.Sprint(*x.Rank)
+		}
+		name := p.clean(x.Name)
+		if name == "" {
+			name = "(no name)"
+		}
+		rows = append(rows, []string{name, fmt.Sprint(x.Pid), rank, unit.FormatCount(int64(x.Threads))})
+	}
+	p.line("")
+	p.grid([]gridColumn{{head: "Processes", flex: true}, {head: "pid", right: true}, {head: "rank", right: true}, {head: "threads", right: true}}, rows)
+	if more := len(list) - maxListed; more > 0 {
+		p.line(fmt.Sprintf("  and %d more", more))
+	}
+}
+
+// maxMetaBytes is the longest value of metadata that is shown: some are whole configurations.
+const maxMetaBytes = 300
+
+func (p *printer) meta(list []report.NameText) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading("What the file says of itself")
+	for _, kv := range list {
+		p.prose("  ", 4, p.fit(p.clean(kv.Name+": "+kv.Text), maxMetaBytes))
+	}
+}

@@ -1,0 +1,183 @@
+package writers
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"lacuna/internal/report"
+)
+
+// ReportMarkdown writes a report for a pull request: the answer and one short table, the rest folded away.
+func ReportMarkdown(w io.Writer, r *report.Report) error {
+	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
+	digits := msDigits(r.Budget.StepMs())
+	step := r.Budget.StepMs()
+	m.line("### Where a step's time goes")
+	m.line("")
+	m.line(headline(r, m.code))
+	if r.Steps.Note != "" {
+		m.line("")
+		m.line("> " + m.text(sentence(r.Steps.Note)))
+	}
+	if step > 0 {
+		m.budget(r.Budget, digits)
+	}
+	m.devices(r, digits)
+	m.fold("Start-up, left out of all figures", []string{"step", "ms", "why"}, "rrl", startupRows(r, m))
+	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m, digits))
+	m.fold("Operators, by GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m, digits))
+	m.fold("Copies", []string{"copy", "ms per step", "MB per step", "GB/s", "calls per step"}, "lrrrr", copyRows(r, m, digits))
+	m.fold("Where the host waits for the GPU", []string{"call", "in", "ms per step", "calls per step"}, "llrr", syncRows(r, m, digits))
+	m.fold("Longest gaps", []string{"at ms", "ms", "the host", "longest call", "after", "until"}, "rrllll", gapRows(r, m))
+	m.trust(r)
+	return m.err
+}
+
+type markdown struct{ printer }
+
+// text escapes what Markdown or HTML would take for its own.
+func (m *markdown) text(s string) string {
+	var b strings.Builder
+	for _, r := range m.clean(s) {
+		switch {
+		case strings.ContainsRune("&<>|*_`[]~#@\\$", r):
+			fmt.Fprintf(&b, "&#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// maxMarkdownName is the longest name in a table.
+const maxMarkdownName = 100
+
+// code is a name as code, whatever is in it.
+func (m *markdown) code(s string) string {
+	return "<code>" + m.text(m.fit(m.clean(kernelName(s)), maxMarkdownName)) + "</code>"
+}
+
+func (m *markdown) budget(b report.Budget, digits int) {
+	var rows [][]string
+	step := b.StepMs()
+	for _, x := range parts(b) {
+		rows = append(rows, []string{x.block + " " + x.name, fixed(x.ms, digits), percent(x.ms / step)})
+		if x.name != "idle" {
+			continue
+		}
+		for _, c := range causesOf(b, m.code) {
+			if c.ms/step >= 0.0005 {
+				rows = append(rows, []string{"&emsp;the host " + c.words, fixed(c.ms, digits), percent(c.ms / step)})
+			}
+		}
+	}
+	rows = append(rows, []string{"**one step**", "**" + fixed(step, digits) + "**", "100"})
+	m.line("")
+	m.line("`" + Page{}.bar(b, 60) + "`")
+	m.line("")
+	m.table([]string{"part", "ms per step", "% of step"}, "lrr", rows)
+}
+
+func (m *markdown) devices(r *report.Report, digits int) {
+	if len(r.PerDevice) < 2 {
+		return
+	}
+	var rows [][]string
+	for _, d := range r.PerDevice {
+		name := fmt.Sprintf("%d %s", d.Device, m.text(d.Name))
+		if d.Rank != nil {
+			name = fmt.Sprintf("rank %d, GPU %s", *d.Rank, name)
+		}
+		b := d.Budget
+		rows = append(rows, []string{name, fixed(b.Compute, digits), fixed(b.CommExposed, digits), fixed(b.Copy, digits), fixed(b.Idle, digits), fixed(b.StepMs(), digits)})
+	}
+	m.fold("Each GPU, ms per step", []string{"GPU", "compute", "exposed communication", "copy", "idle", "step"}, "lrrrrr", rows)
+}
+
+func startupRows(r *report.Report, m *markdown) (rows [][]string) {
+	for _, s := range r.Steps.Startup {
+		rows = append(rows, []string{fmt.Sprint(s.Index), fixed(s.Ms, msDigits(s.Ms)), m.text(s.Why)})
+	}
+	return rows
+}
+
+func kernelRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+	for _, k := range r.TopKernels {
+		rows = append(rows, []string{m.code(k.Name), fixed(k.MsPerStep, digits), percent(k.ShareOfStep), perStep(k.CallsPerStep), fixed(k.MeanUs, 1)})
+	}
+	return rows
+}
+
+func opRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+	for _, o := range r.TopOps {
+		rows = append(rows, []string{m.code(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
+	}
+	return rows
+}
+
+func copyRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+	for _, c := range r.TopCopies {
+		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, 2), perStep(c.CallsPerStep)})
+	}
+	return rows
+}
+
+func syncRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+	for _, s := range r.TopSyncs {
+		rows = append(rows, []string{m.code(s.Name), m.text(s.Where), fixed(s.MsPerStep, digits), perStep(s.CallsPerStep)})
+	}
+	return rows
+}
+
+func gapRows(r *report.Report, m *markdown) (rows [][]string) {
+	for _, g := range r.Gaps {
+		rows = append(rows, []string{fixed(g.StartMs, 1), fixed(g.DurMs, msDigits(g.DurMs)), causeWords(g.Cause, m.code), m.text(g.Call), m.code(g.Before), m.code(g.After)})
+	}
+	return rows
+}
+
+// fold writes a table that opens on a click, if it has rows.
+func (m *markdown) fold(title string, heads []string, align string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	m.line("")
+	m.line("<details><summary>" + title + "</summary>")
+	m.line("")
+	m.table(heads, align, rows)
+	m.line("")
+	m.line("</details>")
+}
+
+// table writes cells that are escaped already. align has a letter for each column: l or r.
+func (m *markdown) table(heads []string, align string, rows [][]string) {
+	m.line("| " + strings.Join(heads, " | ") + " |")
+	rule := "|"
+	for _, a := range align {
+		if a == 'r' {
+			rule += "--:|"
+		} else {
+			rule += "---|"
+		}
+	}
+	m.line(rule)
+	for _, row := range rows {
+		m.line("| " + strings.Join(row, " | ") + " |")
+	}
+}
+
+func (m *markdown) trust(r *report.Report) {
+	m.line("")
+	m.line("<sub>" + m.text(strings.TrimSuffix(trustWords(r.Capture), ":")))
+	for _, l := range r.Capture.Losses {
+		m.line("<br>" + m.text(m.loss(l)))
+	}
+	for _, w := range r.Capture.Warnings {
+		m.line("<br>" + m.text(sentence(w)))
+	}
+	for _, a := range r.Abstained {
+		m.line("<br>" + m.text(abstainedWords(a)))
+	}
+	m.line("</sub>")
+}

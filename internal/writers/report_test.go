@@ -1,0 +1,205 @@
+package writers
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"lacuna/internal/golden"
+	"lacuna/internal/report"
+)
+
+// sample is a report with something in every part, and hostile names.
+func sample() *report.Report {
+	rank := int32(1)
+	budget := report.Budget{Compute: 3.21, CommExposed: 1.5, Copy: 0.29, Idle: 93.4, CopyOverlapped: 0.4,
+		IdleByHost: map[string]float64{"range:data_load": 90.1, "launch": 2.3, "sync": 0.95, "op:aten::item": 0.05}}
+	return &report.Report{
+		Schema: 1,
+		Inputs: []report.Input{
+			{Path: "runs/a.json.gz", Format: "kineto", Producer: "PyTorch profiler 2.11", Host: "node7", GPUs: []report.GPU{{Name: "NVIDIA H200"}, {Name: "NVIDIA H200", Ordinal: 1}}},
+			{Path: "runs/b\x1b[31m.json.gz", Format: "kineto", Producer: "PyTorch profiler 2.11", Rank: &rank},
+		},
+		Steps: report.Steps{Count: 5, Source: "profiler_step", Basis: "device", MeanMs: 98.4, MedianMs: 98.1, P10Ms: 97.2, P90Ms: 99.9,
+			EachMs: []float64{97.2, 98.1, 99.9, 98.0, 98.8}, Startup: []report.Startup{{Index: 0, Ms: 1303.1, Why: "loads modules"}}, Note: "steps of the slowest rank"},
+		Budget:    budget,
+		PerDevice: []report.Device{{Device: 0, Name: "NVIDIA H200", Budget: budget}, {Device: 1, Rank: &rank, Name: "NVIDIA H200", Budget: report.Budget{Compute: 98.4}}},
+		TopKernels: []report.TopKernel{
+			{Name: "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1> >(int, at::native::FillFunctor<float>, std::array<char*, 1>)", Kind: "compute", CallsPerStep: 12, MsPerStep: 1.23, ShareOfStep: 0.0125, MeanUs: 102.5},
+			{Name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)", Kind: "comm", CallsPerStep: 1.5, MsPerStep: 1.5, ShareOfStep: 0.0152, MeanUs: 1000},
+			{Name: "evil\x1b[2J\u202e|`<b>\n" + strings.Repeat("x", 6000), Kind: "compute", CallsPerStep: 1, MsPerStep: 0.0001, ShareOfStep: 0.000001, MeanUs: 0.1},
+			{Name: "矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核", Kind: "compute", CallsPerStep: 1, MsPerStep: 0.5, ShareOfStep: 0.005, MeanUs: 500},
+		},
+		TopOps:    []report.TopOp{{Name: "aten::linear", CallsPerStep: 4, MsPerStep: 0.8, HostMs: 0.2, ShareOfStep: 0.008}},
+		TopCopies: []report.TopCopy{{Name: "HtoD pageable -> device", CallsPerStep: 1, MsPerStep: 0.29, MBPerStep: 12.5, GBs: 43.1}},
+		TopSyncs:  []report.TopSync{{Name: "cudaStreamSynchronize", Where: "aten::item", CallsPerStep: 1, MsPerStep: 0.95}},
+		Gaps: []report.Gap{
+			{StartMs: 12.3, DurMs: 95.1, Cause: "range:data_load", Call: "cudaLaunchKernel", Range: "data_load", Before: "memcpy HtoD", After: "sgemm_128x64"},
+			{Device: 1, StartMs: 210, DurMs: 0.4, Cause: "sync", Range: "aten::item", After: "sgemm_128x64"},
+		},
+		Abstained: []report.Abstained{{Rule: "idle_by_host", Reason: "no CUDA calls were recorded: why the GPU idled cannot be told", GetItWith: "nsys profile --trace=cuda"}},
+		Capture: report.Capture{Events: 12345, Dropped: 7, Losses: []report.Loss{{Code: "bad-time", Count: 3, Example: "byte 812: \"ts\" is \"n/a\""}},
+			Warnings: []string{"CUPTI of this version loses the first kernel"}},
+	}
+}
+
+var sampleAdvice = []Advice{{"lacuna stats runs/a.json.gz -r phases", "each named range"}}
+
+func TestReportGoldens(t *testing.T) {
+	for _, test := range []struct {
+		file string
+		page Page
+	}{
+		{"report_80.txt", Page{Width: 80}},
+		{"report_160.txt", Page{Width: 160}},
+		{"report_40_ascii.txt", Page{Width: 40, ASCII: true}},
+		{"report_80_color.txt", Page{Width: 80, Color: true}},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := ReportText(&out, sample(), sampleAdvice, test.page); err != nil {
+				t.Fatal(err)
+			}
+			golden.File(t, "testdata/"+test.file, out.String())
+		})
+	}
+	t.Run("report.md", func(t *testing.T) {
+		var out bytes.Buffer
+		if err := ReportMarkdown(&out, sample()); err != nil {
+			t.Fatal(err)
+		}
+		golden.File(t, "testdata/report.md", out.String())
+	})
+}
+
+// No line is wider than the page, and nothing of a file reaches the terminal raw.
+func TestReportWidthAndSafety(t *testing.T) {
+	for width := minPageWidth; width <= 200; width++ {
+		for _, ascii := range []bool{false, true} {
+			var out bytes.Buffer
+			if err := ReportText(&out, sample(), sampleAdvice, Page{Width: width, ASCII: ascii}); err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range strings.Split(out.String(), "\n") {
+				if n := shown(line); n > width {
+					t.Errorf("width %d: a line has %d columns: %q", width, n, line)
+				}
+				if strings.ContainsAny(line, "\x1b\u202e\t\r") {
+					t.Errorf("width %d: raw control character in %q", width, line)
+				}
+				for _, r := range line {
+					if ascii && r > 0x7e {
+						t.Fatalf("width %d: %q is not ASCII", width, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// An empty report is [] throughout, not null, and its text says that there is nothing.
+func TestReportEmpty(t *testing.T) {
+	var out bytes.Buffer
+	if err := ReportJSON(&out, &report.Report{Schema: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "null") {
+		t.Errorf("null in %s", out.String())
+	}
+	out.Reset()
+	if err := ReportText(&out, &report.Report{Schema: 1}, nil, Page{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "no GPU work") {
+		t.Errorf("an empty report says %q", out.String())
+	}
+}
+
+func TestReportJSONKeepsNames(t *testing.T) {
+	var out bytes.Buffer
+	if err := ReportJSON(&out, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "FillFunctor<float>") {
+		t.Error("names are escaped for HTML")
+	}
+	var back report.Report
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := back.TopKernels[0].Name, sample().TopKernels[0].Name; got != want {
+		t.Errorf("name comes back as %q", got)
+	}
+}
+
+func TestShares(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		width  int
+		want   []int
+	}{
+		{[]float64{1, 1, 2}, 8, []int{2, 2, 4}},
+		{[]float64{0, 0, 0}, 8, []int{0, 0, 0}},
+		{[]float64{1e-9, 0, 1}, 10, []int{1, 0, 9}},
+		{[]float64{1e-9, 1e-9, 1e-9, 1}, 4, []int{1, 1, 1, 1}},
+		{[]float64{1, 1, 1}, 10, []int{4, 3, 3}},
+	} {
+		got := shares(test.values, test.width)
+		if len(got) != len(test.want) {
+			t.Fatalf("shares(%v) = %v", test.values, got)
+		}
+		for i := range got {
+			if got[i] != test.want[i] {
+				t.Errorf("shares(%v, %d) = %v, want %v", test.values, test.width, got, test.want)
+				break
+			}
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"short", 10, "short"},
+		{"abcdefghij", 7, "abcd…ij"},
+		{"abcdefghij", 1, "a"},
+		{"矩阵乘法内核", 7, "矩阵…核"},
+	} {
+		if got := (Page{}).fit(test.text, test.width); got != test.want {
+			t.Errorf("fit(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
+		}
+	}
+}
+
+func TestKernelName(t *testing.T) {
+	for in, want := range map[string]string{
+		"void f<int>(int, float)":       "f<int>",
+		"gemm":                          "gemm",
+		"f(int)(char)":                  "f(int)",
+		"void (*g)()":                   "(*g)",
+		")":                             ")",
+		"void ns::k<(E)3>(ns::A<(E)1>)": "ns::k<(E)3>",
+	} {
+		if got := kernelName(in); got != want {
+			t.Errorf("kernelName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":           "plain",
+		"a\x1b[31mb\n":    `a\x1b[31mb\n`,
+		"x\u202ey\u200bz": `x\u202ey\u200bz`,
+		"\xff\xfe":        `\xff\xfe`,
+		"größe µs":        "größe µs",
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("Printable(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

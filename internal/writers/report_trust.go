@@ -1,0 +1,69 @@
+package writers
+
+import (
+	"fmt"
+
+	"lacuna/internal/report"
+	"lacuna/internal/unit"
+)
+
+// trust says what the capture lacks and what could not be judged.
+func (p *printer) trust(r *report.Report) {
+	c := r.Capture
+	p.heading("Can this capture be trusted?")
+	p.prose("  ", 2, trustWords(c))
+	for _, l := range c.Losses {
+		p.prose("  - ", 4, p.loss(l))
+	}
+	for _, w := range c.Warnings {
+		p.prose("  - ", 4, sentence(p.clean(w)))
+	}
+	for _, a := range r.Abstained {
+		p.prose("  - ", 4, p.clean(abstainedWords(a)))
+	}
+}
+
+// trustWords is how much was read and whether all of it is there.
+func trustWords(c report.Capture) string {
+	read := unit.FormatCount(c.Events) + " events were read"
+	switch {
+	case c.Dropped > 0:
+		return fmt.Sprintf("%s; the profiler dropped %s more.", read, unit.FormatCount(c.Dropped))
+	case len(c.Losses) > 0:
+		return read + "; not all could be kept:"
+	case len(c.Warnings) > 0:
+		return read + ", and nothing was lost. But:"
+	}
+	return read + ", and nothing was lost."
+}
+
+func (p *printer) loss(l report.Loss) string {
+	s := fmt.Sprintf("%s x %s: %s", unit.FormatCount(l.Count), p.clean(l.Code), p.clean(lossWords(l.Code)))
+	if l.Example != "" {
+		s += " (the first: " + p.fit(p.clean(l.Example), 120) + ")"
+	}
+	return s + "."
+}
+
+// abstainedWords is the one form in which lacuna says that it cannot tell.
+func abstainedWords(a report.Abstained) string {
+	s := sentence(a.Reason)
+	if a.GetItWith != "" {
+		s += " Get it with " + a.GetItWith + "."
+	}
+	return s
+}
+
+// An Advice is a command that is worth running next, and what it shows.
+type Advice struct{ Command, Why string }
+
+func (p *printer) next(advice []Advice) {
+	if len(advice) == 0 {
+		return
+	}
+	p.heading("Next")
+	for _, a := range advice {
+		p.prose("  ", 4, p.clean(a.Command))
+		p.prose("      ", 6, a.Why)
+	}
+}

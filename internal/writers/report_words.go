@@ -1,0 +1,220 @@
+package writers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lacuna/internal/model"
+	"lacuna/internal/report"
+	"lacuna/internal/unit"
+)
+
+// A shower makes a name that came out of a file fit to be shown.
+type shower func(name string) string
+
+// headline is the answer in two or three sentences.
+func headline(r *report.Report, show shower) string {
+	step := r.Budget.StepMs()
+	if step <= 0 || r.Steps.Count == 0 {
+		return "There is no GPU work and no step in this capture."
+	}
+	digits := msDigits(step)
+	ms := func(v float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+	var s strings.Builder
+	what := "A step"
+	if r.Steps.Basis == "host" {
+		what = "A step of the host"
+	}
+	switch {
+	case r.Steps.Source == "none":
+		fmt.Fprintf(&s, "The capture shows %s ms of work, taken as one step: no step markers were found.", ms(step))
+	case r.Steps.Count == 1:
+		fmt.Fprintf(&s, "%s takes %s ms (one step, by %s).", what, ms(r.Steps.MeanMs), sourceWords(r.Steps.Source))
+	default:
+		fmt.Fprintf(&s, "%s takes %s ms (median %s, p10 %s, p90 %s; %s steps by %s).", what, ms(r.Steps.MeanMs), ms(r.Steps.MedianMs),
+			ms(r.Steps.P10Ms), ms(r.Steps.P90Ms), unit.FormatCount(int64(r.Steps.Count)), sourceWords(r.Steps.Source))
+	}
+	s.WriteString(whereItGoes(r, show))
+	return s.String()
+}
+
+// worthSaying is the least share of a step that the headline names.
+const worthSaying = 0.05
+
+// whereItGoes says what the GPU does with the step.
+func whereItGoes(r *report.Report, show shower) string {
+	b, step := r.Budget, r.Budget.StepMs()
+	share := func(ms float64) string { return percent(ms/step) + " %" }
+	gpu := "the GPU"
+	if len(r.PerDevice) > 1 {
+		gpu = fmt.Sprintf("a GPU (mean of %d)", len(r.PerDevice))
+	}
+	if b.Compute+b.CommExposed+b.Copy <= 0 {
+		return " No GPU works in it."
+	}
+	s := fmt.Sprintf(" Of it %s computes %s", gpu, share(b.Compute))
+	if b.CommExposed/step >= worthSaying {
+		s += fmt.Sprintf(", communicates without computing %s", share(b.CommExposed))
+	}
+	if b.Copy/step >= worthSaying {
+		s += fmt.Sprintf(", only copies %s", share(b.Copy))
+	}
+	s += fmt.Sprintf(" and waits %s", share(b.Idle))
+	causes := causesOf(b, show)
+	if len(causes) > 0 && causes[0].ms/step >= worthSaying {
+		if causes[0].ms >= 0.995*b.Idle {
+			s += ", all of it"
+		} else {
+			s += fmt.Sprintf(", %s", share(causes[0].ms))
+		}
+		s += " while the host " + causes[0].words
+	}
+	return s + "."
+}
+
+// sourceWords says how the steps were found.
+func sourceWords(source string) string {
+	switch source {
+	case "nvtx":
+		return "NVTX ranges"
+	case "annotation":
+		return "annotations"
+	case "profiler_step":
+		return "ProfilerStep"
+	case "periodicity":
+		return "the rhythm of the launches"
+	case "none":
+		return "no marker"
+	}
+	return source
+}
+
+// A cause is a part of the idle time.
+type cause struct {
+	key   string // as in idle_by_host
+	words string // what the host did, as the end of "the host ..."
+	ms    float64
+}
+
+// causesOf is a budget's idle by host, most first; ties by name.
+func causesOf(b report.Budget, show shower) []cause {
+	var out []cause
+	for key, ms := range b.IdleByHost {
+		out = append(out, cause{key, causeWords(key, show), ms})
+	}
+	slices.SortFunc(out, func(a, b cause) int {
+		if a.ms != b.ms {
+			if a.ms > b.ms {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.key, b.key)
+	})
+	return out
+}
+
+// causeWords says what the host did, as the end of a sentence that begins with "the host".
+func causeWords(key string, show shower) string {
+	switch key {
+	case "sync":
+		return "waits in a synchronising call"
+	case "alloc":
+		return "allocates or frees memory"
+	case "copy_call":
+		return "is in a blocking copy"
+	case "launch":
+		return "launches work, too slowly"
+	case "os":
+		return "is in an operating system call"
+	case "host":
+		return "runs code outside any range"
+	case "unknown":
+		return "does something unrecorded"
+	}
+	if name, ok := strings.CutPrefix(key, "range:"); ok {
+		return "is in " + show(name)
+	}
+	if name, ok := strings.CutPrefix(key, "op:"); ok {
+		return "is in operator " + show(name)
+	}
+	return "is in " + show(key)
+}
+
+// lossWords says what a loss means. Codes of one reader only are shown as they are.
+func lossWords(code string) string {
+	switch model.LossCode(code) {
+	case model.LossTruncated:
+		return "the file ends too early; what came before was read"
+	case model.LossBadEvent:
+		return "events that could not be understood were left out"
+	case model.LossBadTime:
+		return "events without a usable time were left out"
+	case model.LossNegative:
+		return "events that end before they start count as instants"
+	case model.LossZeroTime:
+		return "GPU work whose times the profiler did not collect was left out"
+	case model.LossUnknownEvent:
+		return "events of a kind that lacuna does not know were left out"
+	case model.LossWidth:
+		return "values that are out of range were left out"
+	case model.LossUnclosed:
+		return "ranges that never ended are kept as open"
+	case model.LossDuplicateCorr:
+		return "calls share a correlation ID with an earlier one; work is credited to the first"
+	case model.LossUnreadableTable:
+		return "a part of the file is damaged and was left out"
+	case model.LossDropped:
+		return "the profiler itself says that it dropped records"
+	case model.LossForeignDevice:
+		return "work of devices that are no known GPU was left out"
+	}
+	return strings.ReplaceAll(code, "-", " ")
+}
+
+// msDigits is how many decimals milliseconds need beside a step of this length: four significant digits of the step.
+func msDigits(stepMs float64) int {
+	switch {
+	case stepMs >= 1000:
+		return 0
+	case stepMs >= 100:
+		return 1
+	case stepMs >= 10:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// fixed is v with a number of decimals, and "-" for what is no number.
+func fixed(v float64, digits int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+// percent is a ratio in percent with two or three digits, never "100" or "0" for what only rounds to it.
+func percent(ratio float64) string {
+	v := 100 * ratio
+	switch {
+	case v > 0 && v < 0.1:
+		return "<0.1"
+	case v > 99.9 && v < 100:
+		return ">99.9"
+	case v >= 99.95 || v == 0:
+		return fixed(v, 0)
+	}
+	return fixed(v, 1)
+}
+
+// perStep is a mean number of calls: whole where it is whole.
+func perStep(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return unit.FormatCount(int64(v))
+	}
+	return fixed(v, 1)
+}
