@@ -11,8 +11,8 @@ func (u Unit) IsTime() bool { return u == Ns || u == NsFloat || u == Us || u == 
 // IsNumber says whether values are numbers: aligned to the right.
 func (u Unit) IsNumber() bool { return u != Text }
 
-// symbol is how the unit of a printed value is written; "" if it has none.
-func (u Unit) symbol() string {
+// Symbol is how the unit of a printed value is written; "" if it has none.
+func (u Unit) Symbol() string {
 	switch u {
 	case Ns, NsFloat:
 		return "ns"
@@ -44,7 +44,7 @@ func (u Unit) word() string {
 	case GBps:
 		return "gb_per_s"
 	}
-	return strings.ToLower(u.symbol())
+	return strings.ToLower(u.Symbol())
 }
 
 // saysIt says whether a column's name has its unit in it already, as some tools name their columns.
@@ -62,7 +62,7 @@ func (u Unit) saysIt(name string) bool {
 }
 
 // Header is the head of a column for programs: "Total Time (ns)".
-func (u Unit) Header(name string) string { return u.header(name, u.symbol()) }
+func (u Unit) Header(name string) string { return u.header(name, u.Symbol()) }
 
 func (u Unit) header(name, symbol string) string {
 	if symbol == "" || u.saysIt(name) {

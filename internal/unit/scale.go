@@ -28,7 +28,7 @@ var (
 
 // ScaleOf is the scale for a column whose largest value, signs aside, is largest.
 func ScaleOf(u Unit, largest float64) Scale {
-	s := Scale{unit: u, symbol: u.symbol(), div: 1}
+	s := Scale{unit: u, symbol: u.Symbol(), div: 1}
 	switch {
 	case u.IsTime():
 		return s.among(timeSteps, largest)
@@ -82,8 +82,9 @@ func (s Scale) Float(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
 	}
-	if s.unit == Percent1 || s.unit == NsFloat && s.div == 1 {
-		v = Round1(v)
+	rounded := v / s.div
+	if s.digits == 1 {
+		rounded = Round1(rounded)
 	}
 	if s.unit == Number && v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return group(strconv.FormatFloat(v, 'f', 0, 64))
@@ -91,7 +92,7 @@ func (s Scale) Float(v float64) string {
 	if s.unit == Text || s.unit == ID {
 		return string(appendFull(nil, v))
 	}
-	text := string(appendFixed(nil, v/s.div, s.digits))
+	text := string(appendFixed(nil, rounded, s.digits))
 	if v != 0 && isZero([]byte(text)) {
 		least := "0." + strings.Repeat("0", max(0, s.digits-1)) + "1"
 		if s.digits == 0 {

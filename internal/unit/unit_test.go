@@ -129,6 +129,7 @@ func TestScale(t *testing.T) {
 		{Ns, 5e12, "T (s)", "0.000 <0.001 <0.001 - <0.001 >-0.001"},
 		{Count, 5e9, "T", "0 1 999 - <1 -5"},
 		{Percent1, 100, "T (%)", "0.0 1.0 999.0 - 0.2 -5.0"},
+		{Percent1, 0.04, "T (%)", "0.0 1.0 999.0 - 0.2 -5.0"},
 		{Bytes, 4096, "T (kB)", "0.000 0.001 0.999 - <0.001 -0.005"},
 		{Number, 3, "T", "0 1 999 - 0.150 -5"},
 		{ID, 1e9, "T", "0 1 999 - 0.15 -5"},
@@ -141,6 +142,9 @@ func TestScale(t *testing.T) {
 		if got != test.values {
 			t.Errorf("unit %d up to %v prints %q, want %q", test.unit, test.largest, got, test.values)
 		}
+	}
+	if got := ScaleOf(Percent1, 100).Float(0.04); got != "<0.1" {
+		t.Errorf("0.04 %% prints %q", got)
 	}
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", 100000: "100,000"} {
 		if got := FormatCount(n); got != want {

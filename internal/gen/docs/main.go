@@ -1,0 +1,85 @@
+// Docs writes the pages that are made from the shelves: docs/tables and docs/cli. It runs after the
+// lists are current, since it is built from them.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lacuna/internal/commands"
+	"lacuna/internal/tables"
+)
+
+func main() {
+	if err := write("../../docs"); err != nil {
+		fmt.Fprintln(os.Stderr, "gen/docs:", err)
+		os.Exit(1)
+	}
+}
+
+// pages is every generated page by its path under docs.
+func pages() map[string]string {
+	out := make(map[string]string)
+	for name, text := range commands.Pages() {
+		out["cli/"+name] = text
+	}
+	for name, text := range tablePages(tables.All) {
+		out["tables/"+name] = text
+	}
+	return out
+}
+
+// folders is where nothing but generated pages lies.
+var folders = []string{"cli", "tables"}
+
+// write makes docs hold exactly the pages. go generate runs it in internal/gen.
+func write(docs string) error {
+	if _, err := os.Stat(docs); err != nil {
+		return fmt.Errorf("not in internal/gen; run go generate ./... (%w)", err)
+	}
+	want := pages()
+	old, err := strangers(docs, want)
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if err := os.Remove(filepath.Join(docs, path)); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		path := filepath.Join(docs, name)
+		if have, err := os.ReadFile(path); err == nil && string(have) == want[name] {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(want[name]), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strangers is the pages that nothing makes any more.
+func strangers(docs string, want map[string]string) ([]string, error) {
+	var out []string
+	for _, folder := range folders {
+		entries, err := os.ReadDir(filepath.Join(docs, folder))
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		for _, e := range entries {
+			name := folder + "/" + e.Name()
+			if _, ok := want[name]; !ok && strings.HasSuffix(name, ".md") {
+				out = append(out, name)
+			}
+		}
+	}
+	return out, nil
+}
