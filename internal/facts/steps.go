@@ -72,7 +72,7 @@ func (e *StepsError) Error() string {
 // Steps finds the steps of the capture.
 func (f *Facts) Steps(opt StepOptions) (*Steps, error) {
 	s := f.findSteps(opt.Range)
-	if opt.Range != nil && len(s.Markers) == 0 {
+	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
 		return nil, &StepsError{Asked: fmt.Sprintf("--step-range %s", opt.Range)}
 	}
 	if !opt.Pin {
