@@ -18,6 +18,7 @@ type Plan struct {
 	slots  []int16 // by stored column: where its value goes in a Row; -1: not wanted
 	absent []value // what a Row's values are before a record is looked at
 	rowID  []int   // slots that are the row number
+	reals  []int   // slots of REAL columns, whose whole numbers are stored as integers
 	last   int     // the last stored column that is wanted
 	leaves []leaf
 	spare  *atomic.Int64 // overflow pages that may still be read
@@ -58,6 +59,9 @@ func (db *DB) Plan(t *Table, columns ...string) *Plan {
 			continue
 		}
 		p.absent[slot] = t.Columns[c].missing
+		if t.Columns[c].isReal() {
+			p.reals = append(p.reals, slot)
+		}
 		if t.Columns[c].isRowID {
 			p.rowID = append(p.rowID, slot)
 			continue
@@ -356,6 +360,11 @@ func (s *scan) record(local []byte, size int, next uint32) error {
 	}
 	for _, slot := range p.rowID {
 		r.vals[slot] = value{kind: Int, bits: r.RowID}
+	}
+	for _, slot := range p.reals {
+		if v := &r.vals[slot]; v.kind == Int {
+			*v = value{kind: Float, bits: int64(math.Float64bits(float64(v.bits)))}
+		}
 	}
 	return nil
 }

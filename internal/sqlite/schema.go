@@ -18,9 +18,20 @@ type Table struct {
 // A Column of a Table.
 type Column struct {
 	Name    string
-	isRowID bool  // INTEGER PRIMARY KEY: its values are the row numbers
-	missing value // what rows have that are older than the column
-	text    string
+	isRowID bool   // INTEGER PRIMARY KEY: its values are the row numbers
+	missing value  // what rows have that are older than the column
+	kind    string // as declared: INTEGER, VARCHAR ( 10 )
+}
+
+// isReal says whether the column has SQLite's REAL affinity.
+func (c Column) isReal() bool {
+	kind := strings.ToUpper(c.kind)
+	for _, other := range []string{"INT", "CHAR", "CLOB", "TEXT", "BLOB"} { // these come first in SQLite's rules
+		if strings.Contains(kind, other) {
+			return false
+		}
+	}
+	return strings.Contains(kind, "REAL") || strings.Contains(kind, "FLOA") || strings.Contains(kind, "DOUB")
 }
 
 // Has says whether t has the column. It may be called on a nil Table.
@@ -111,7 +122,7 @@ func (t *Table) define(def []word) error {
 		// PRIMARY KEY (id) makes id the row number just as a column's own PRIMARY KEY does
 		for i := 0; i+4 < len(def)+1; i++ {
 			if def[i].is("PRIMARY") && i+4 < len(def) && def[i+4].text == ")" {
-				if c := t.index(def[i+3].text); c >= 0 && strings.EqualFold(t.Columns[c].text, "INTEGER") {
+				if c := t.index(def[i+3].text); c >= 0 && strings.EqualFold(t.Columns[c].kind, "INTEGER") {
 					t.Columns[c].isRowID = true
 				}
 			}
@@ -126,7 +137,7 @@ func (t *Table) define(def []word) error {
 			return fmt.Errorf("column %s is computed, which is not read", c.Name)
 		case w.is("PRIMARY"):
 			desc := i+2 < len(def) && def[i+2].is("DESC")
-			c.isRowID = strings.EqualFold(c.text, "INTEGER") && !desc
+			c.isRowID = strings.EqualFold(c.kind, "INTEGER") && !desc
 			typed = false
 		case w.is("DEFAULT"):
 			c.missing = literal(def[i+1:])
@@ -134,7 +145,7 @@ func (t *Table) define(def []word) error {
 		case w.is("NOT"), w.is("NULL"), w.is("UNIQUE"), w.is("CHECK"), w.is("REFERENCES"), w.is("CONSTRAINT"), w.is("COLLATE"):
 			typed = false
 		case typed:
-			c.text = strings.TrimSpace(c.text + " " + w.text)
+			c.kind = strings.TrimSpace(c.kind + " " + w.text)
 		}
 	}
 	t.Columns = append(t.Columns, c)
