@@ -13,7 +13,7 @@ func (u Unit) AppendInt(b []byte, v int64) []byte {
 		return appendScaled(b, v, 3)
 	case Ms:
 		return appendScaled(b, v, 6)
-	case NsFloat, Percent1, Percent2, MB, MBps:
+	case NsFloat, Number1, Percent1, Percent2, MB, MBps:
 		return u.AppendFloat(b, float64(v))
 	}
 	return strconv.AppendInt(b, v, 10)
@@ -25,7 +25,7 @@ func (u Unit) AppendFloat(b []byte, v float64) []byte {
 		return b
 	}
 	switch u {
-	case NsFloat, Percent1:
+	case NsFloat, Number1, Percent1:
 		return appendFixed(b, Round1(v), 1)
 	case Ns, Count, ID, Bytes:
 		if v == math.Trunc(v) {

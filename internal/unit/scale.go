@@ -34,7 +34,7 @@ func ScaleOf(u Unit, largest float64) Scale {
 		return s.among(timeSteps, largest)
 	case u == Bytes:
 		return s.among(byteSteps, largest)
-	case u == Percent1:
+	case u == Percent1, u == Number1:
 		s.digits = 1
 	case u == Percent2:
 		s.digits = 2

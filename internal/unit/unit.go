@@ -10,6 +10,7 @@ const (
 	Count         // a plain integer
 	ID            // an integer that is a name: never grouped, never summed
 	Number        // a float without unit, printed in full
+	Number1       // a float without unit, printed with one decimal as SQLite's round(x, 1) gives it
 	Ns            // int64 nanoseconds, printed as an integer of ns
 	NsFloat       // float64 nanoseconds, printed with one decimal as SQLite's round(x, 1) gives it
 	Us            // int64 or float64 nanoseconds, printed in µs with three decimals
