@@ -27,7 +27,7 @@ func (e *UnknownError) Error() string {
 
 // Open reads the capture at path with the format that recognises it.
 func Open(ctx context.Context, path string, formats []*Format, opt Options) (*model.Trace, error) {
-	src, err := open(path, opt)
+	src, err := open(ctx, path, opt)
 	if err != nil {
 		return nil, err
 	}

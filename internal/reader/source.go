@@ -36,13 +36,13 @@ type Source struct {
 }
 
 // open opens path and looks at its beginning.
-func open(path string, opt Options) (*Source, error) {
+func open(ctx context.Context, path string, opt Options) (*Source, error) {
 	s := &Source{Path: path, opt: opt}
 	switch {
 	case opt.Data != nil:
 		s.in, s.Size = bytes.NewReader(opt.Data), int64(len(opt.Data))
 	case path == "-":
-		s.in = os.Stdin
+		s.in = interruptible(ctx, os.Stdin)
 	default:
 		f, err := os.Open(path)
 		if err != nil {
@@ -67,6 +67,18 @@ func open(path string, opt Options) (*Source, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// interruptible reads r until ctx ends, even while r has nothing to give: a terminal, a pipe that stays open.
+// Closing it does not close r.
+func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	return out
 }
 
 // rewind starts the stream at the beginning of the file and fills Head.
@@ -179,8 +191,8 @@ func (s *Source) Close() error {
 	for _, p := range s.copies {
 		os.Remove(p)
 	}
-	if f, ok := s.in.(*os.File); ok && f != os.Stdin {
-		return f.Close()
+	if c, ok := s.in.(io.Closer); ok {
+		return c.Close()
 	}
 	return nil
 }
