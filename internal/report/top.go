@@ -128,9 +128,9 @@ func (o *one) topCopies(n int) []TopCopy {
 		var bytes int64
 		switch row := w.Row[i]; w.Kind[i] {
 		case facts.WorkCopy:
-			name, bytes = f.CopyName(int(row)), t.Copies.Bytes[row]
+			name, bytes = f.CopyName(int(row)), bytesOf(t.Copies.Bytes, row)
 		case facts.WorkSet:
-			name, bytes = "memset", t.Sets.Bytes[row]
+			name, bytes = "memset", bytesOf(t.Sets.Bytes, row)
 		default:
 			return
 		}
@@ -148,6 +148,14 @@ func (o *one) topCopies(n int) []TopCopy {
 			MBPerStep: float64(c.bytes) / 1e6 * o.perStep, GBs: float64(c.bytes) / math.Max(1, float64(c.ns))})
 	}
 	return out
+}
+
+// bytesOf is a size; 0 where the capture has none (ROCm's memsets).
+func bytesOf(column []int64, row uint32) int64 {
+	if int(row) < len(column) {
+		return column[row]
+	}
+	return 0
 }
 
 func (o *one) topSyncs(n int) []TopSync {
