@@ -6,32 +6,31 @@ import (
 	"lacuna/internal/model"
 )
 
-// bookDevice adds each piece of GPU work to its event and all above it. Its event is the operator or
-// annotation that its external ID names. In a capture whose GPU work has no external IDs at all, such as an
-// export with emit_nvtx ranges, it is the innermost one around the launching call.
+// bookDevice adds each piece of GPU work to its event and all above it: to the operator or annotation that
+// its external ID names. Where operators have no such IDs (emit_nvtx), to the innermost around the launching call.
 func (o *OpTree) bookDevice(f *Facts) {
 	w := f.Work()
 	o.DeviceNs = make([]int64, o.Len())
-	origin, any := o.byExternal(f), false
-	for i := range w.Len() {
-		if id := f.externalOf(i); linked(id) {
-			any = true
-			if e := origin.find(id); e != NotNested {
-				o.DeviceNs[e] += w.EndNs[i] - w.StartNs[i]
+	var eventOf func(i int) int32
+	if origin := o.byExternal(f); origin.count > 0 {
+		eventOf = func(i int) int32 {
+			if id := f.externalOf(i); linked(id) {
+				return origin.find(id)
 			}
+			return NotNested
+		}
+	} else {
+		around := o.aroundCalls(f.Trace.Calls.Len())
+		eventOf = func(i int) int32 {
+			if call := w.Call[i]; call != NoCall {
+				return around[call]
+			}
+			return NotNested
 		}
 	}
-	if !any {
-		event := make([]int32, f.Trace.Calls.Len())
-		for i, kind := range o.Kind {
-			if kind == HostCall {
-				event[o.Row[i]] = o.aboveCalls(int32(i))
-			}
-		}
-		for i, call := range w.Call {
-			if call != NoCall && event[call] != NotNested {
-				o.DeviceNs[event[call]] += w.EndNs[i] - w.StartNs[i]
-			}
+	for i := range w.Len() {
+		if e := eventOf(i); e != NotNested {
+			o.DeviceNs[e] += w.EndNs[i] - w.StartNs[i]
 		}
 	}
 	for i := o.Len() - 1; i >= 0; i-- { // parents stand before their children
@@ -41,12 +40,20 @@ func (o *OpTree) bookDevice(f *Facts) {
 	}
 }
 
-// aboveCalls is the innermost event around event i that is no call, or NotNested.
-func (o *OpTree) aboveCalls(i int32) int32 {
-	for i != NotNested && o.Kind[i] == HostCall {
-		i = o.Parent[i]
+// aroundCalls is the innermost event around each call that is no call, or NotNested.
+func (o *OpTree) aroundCalls(calls int) []int32 {
+	out := make([]int32, calls)
+	for i, kind := range o.Kind {
+		if kind != HostCall {
+			continue
+		}
+		p := o.Parent[i]
+		if p != NotNested && o.Kind[p] == HostCall {
+			p = out[o.Row[p]] // parents stand before their children
+		}
+		out[o.Row[i]] = p
 	}
-	return i
+	return out
 }
 
 // linked says whether an external ID names something. PyTorch counts from 1.

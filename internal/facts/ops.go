@@ -52,16 +52,16 @@ func (o *OpTree) Merged(i int) bool {
 	return p != NotNested && o.Children[p] == 1 && o.Label[p] == o.Label[i]
 }
 
-// HasOps says whether the capture has framework operators: of its own, or as NVTX ranges that
-// torch.autograd.profiler.emit_nvtx made.
+// HasOps says whether the capture shows a framework at work: its operators, its annotations (all that is
+// left of a loop that replays CUDA graphs), or the NVTX ranges of torch.autograd.profiler.emit_nvtx.
 func (f *Facts) HasOps() bool {
 	t := f.Trace
 	if t.Ops.Len() > 0 {
 		return true
 	}
 	isOp := judge(&t.Strings, func(name string) bool { return emittedName(name) != name })
-	for _, id := range t.Ranges.Name {
-		if isOp(id) {
+	for i, id := range t.Ranges.Name {
+		if k := t.Ranges.Kind[i]; k == model.RangeAnnotation || k == model.RangeProfiler || isOp(id) {
 			return true
 		}
 	}

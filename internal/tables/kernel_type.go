@@ -16,7 +16,7 @@ var kernelType = Table{
 Each instant in which a device is busy counts in one row: that of the kinds that run in it. COMPUTATION is
 kernels and whole graphs, COMMUNICATION is communication kernels, MEMORY is copies and memsets. "COMPUTATION
 overlapping MEMORY" is the time in which those two run and no third. sum adds up devices and ranks;
-percentage is of the sum of all rows. Most time first.
+percentage is of the sum of all rows, both in whole microseconds as HTA has them. Most time first.
 ` + htaSelection,
 	Origin:  "HTA get_gpu_kernel_breakdown, first frame",
 	Formats: htaFormats,
@@ -36,7 +36,6 @@ func fillKernelType(in []*facts.Facts, _ Args, out *Rows) error {
 		return err
 	}
 	var sums [htaAll + 1]int64
-	var totalNs int64
 	for _, r := range ranks {
 		lanes, rows := r.lanesOf(false)
 		for _, lane := range lanes {
@@ -44,18 +43,19 @@ func fillKernelType(in []*facts.Facts, _ Args, out *Rows) error {
 			for set := 1; set <= htaAll; set++ {
 				sums[set] += exactlyNs(unionNs, set)
 			}
-			totalNs += unionNs[htaAll]
 		}
 	}
 	var sets []int
+	var totalUs int64
 	for set := 1; set <= htaAll; set++ {
 		if sums[set] > 0 {
 			sets = append(sets, set)
+			totalUs += sums[set] / 1000
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b int) int { return cmp.Compare(sums[b], sums[a]) })
 	for _, set := range sets {
-		out.Add(Str(htaSetName(set)), Int(sums[set]), percentOf(sums[set], totalNs))
+		out.Add(Str(htaSetName(set)), Int(sums[set]), percentOf(sums[set]/1000, totalUs))
 	}
 	return nil
 }
