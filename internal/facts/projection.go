@@ -172,15 +172,16 @@ func (f *Facts) InnermostRange() []int32 {
 	})
 }
 
-// EachEnclosing visits every pair of a call that issued GPU work and a range around the whole call, on its
-// thread: call by call in order, each time the ranges in their order. It stops when visit says no.
-// There are as many pairs as calls times ranges in the worst case.
-func (f *Facts) EachEnclosing(visit func(call, row int32) bool) {
-	t, durNs := f.Trace, f.nestable()
+// EachEnclosing visits every call that issued GPU work, in their order, with the ranges around the whole
+// call on its thread, in theirs; first is the earliest call with its correlation ID, mostly itself. The rows
+// are valid until visit returns; it stops when visit says no. All rows together may be calls times ranges.
+func (f *Facts) EachEnclosing(visit func(call, first int32, rows []int32) bool) {
+	t, x, durNs := f.Trace, f.issued(), f.nestable()
 	r, calls := &t.Ranges, &t.Calls
 	open := make([][]int32, len(t.Threads)+1)
+	var around []int32
 	next := 0
-	for _, c := range f.issued().call {
+	for i, c := range x.call {
 		start, end := calls.StartNs[c], calls.EndNs(int(c))
 		for ; next < len(durNs) && r.StartNs[next] <= start; next++ {
 			if durNs[next] >= 0 {
@@ -190,17 +191,21 @@ func (f *Facts) EachEnclosing(visit func(call, row int32) bool) {
 		}
 		mine := &open[f.threadSlot(calls.Thread[c])]
 		kept := (*mine)[:0]
+		around = around[:0]
 		for _, row := range *mine {
 			rowEnd := r.StartNs[row] + durNs[row]
 			if rowEnd < start {
 				continue
 			}
 			kept = append(kept, row)
-			if rowEnd >= end && !visit(c, row) {
-				return
+			if rowEnd >= end {
+				around = append(around, row)
 			}
 		}
 		*mine = kept
+		if !visit(c, x.first[i], around) {
+			return
+		}
 	}
 }
 

@@ -58,8 +58,13 @@ func TestProjectionIsItsDefinition(t *testing.T) {
 		f := Of(trace)
 		got, innermost := f.Projection(), f.InnermostRange()
 		var pairs, wantPairs []string
-		f.EachEnclosing(func(call, row int32) bool {
-			pairs = append(pairs, fmt.Sprint(call, " in ", row))
+		f.EachEnclosing(func(call, first int32, rows []int32) bool {
+			for _, row := range rows {
+				pairs = append(pairs, fmt.Sprint(call, " in ", row))
+			}
+			if trace.Calls.Corr[call] != trace.Calls.Corr[first] || first > call {
+				t.Fatalf("round %d: call %d has the ID of %d", round, call, first)
+			}
 			return true
 		})
 		issues := make(map[uint32][][2]int64)

@@ -113,7 +113,7 @@ type execGroup struct {
 	thread model.ThreadRow
 	device uint32
 	api    uint32 // number of its name as printed
-	kernel uint32 // of the kernelNaming
+	kernel uint32 // of the naming
 }
 
 func fillCUDAKernExecSum(in []*facts.Facts, args Args, out *Rows) error {
@@ -158,7 +158,7 @@ func fillCUDAKernExecSum(in []*facts.Facts, args Args, out *Rows) error {
 }
 
 // execOrder is the groups, largest mean total first.
-func execOrder(t *model.Trace, keys []execGroup, totals []summary, apis []string, names *kernelNaming) []uint32 {
+func execOrder(t *model.Trace, keys []execGroup, totals []summary, apis []string, names *naming) []uint32 {
 	order := make([]uint32, len(keys))
 	for g := range order {
 		order[g] = uint32(g)

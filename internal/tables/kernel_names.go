@@ -24,19 +24,19 @@ func kernelNamesNeed(args Args) model.Parts {
 	return 0
 }
 
-// kernelNaming is a name for each kernel: a number below len(text), and the texts.
-type kernelNaming struct {
+// naming is a name for each row: a number below len(text), and the texts.
+type naming struct {
 	of   []uint32
 	text []string
 }
 
 // compare orders names as texts.
-func (n *kernelNaming) compare(a, b uint32) int { return cmp.Compare(n.text[a], n.text[b]) }
+func (n *naming) compare(a, b uint32) int { return cmp.Compare(n.text[a], n.text[b]) }
 
 // nameKernels names the kernels as the arguments ask.
-func nameKernels(f *facts.Facts, args Args) *kernelNaming {
+func nameKernels(f *facts.Facts, args Args) *naming {
 	t := f.Trace
-	k, n := &t.Kernels, &kernelNaming{of: make([]uint32, t.Kernels.Len())}
+	k, n := &t.Kernels, &naming{of: make([]uint32, t.Kernels.Len())}
 	text := t.Strings.Text
 	switch {
 	case args.Has("mangled") && k.Mangled != nil:
@@ -65,7 +65,7 @@ func nameKernels(f *facts.Facts, args Args) *kernelNaming {
 }
 
 // number replaces the numbers by those of their distinct texts.
-func (n *kernelNaming) number(text func(uint32) string) {
+func (n *naming) number(text func(uint32) string) {
 	var byText indexer[string]
 	var size uint32
 	if len(n.of) > 0 {
@@ -83,7 +83,7 @@ func (n *kernelNaming) number(text func(uint32) string) {
 
 // prefix puts the name of the innermost range and a slash before each name. Where a launch was recorded
 // twice, the range that started last is taken.
-func (n *kernelNaming) prefix(f *facts.Facts) {
+func (n *naming) prefix(f *facts.Facts) {
 	type pair struct {
 		name     uint32
 		rangeRow model.StringID

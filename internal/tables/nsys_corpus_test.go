@@ -36,6 +36,11 @@ var nsysTables = []struct {
 	{&cudaAPIGPUSum, []string{"Total Time (ns)"}},
 	{&cudaKernExecSum, []string{"TAvg (ns)"}},
 	{&osrtSum, []string{"Total Time (ns)"}},
+	{&nvtxSum, []string{"Total Time (ns)"}},
+	{&nvtxPushPopSum, []string{"Total Time (ns)"}},
+	{&nvtxStartEndSum, []string{"Total Time (ns)"}},
+	{&nvtxGPUProjSum, []string{"Total Proj Time (ns)"}},
+	{&nvtxKernSum, []string{"NVTX Range", "PID", "TID", "Total Time (ns)"}},
 }
 
 // notEqual is where NVIDIA's output is not what the capture says, by the folder's name and the report's, with the reason.
