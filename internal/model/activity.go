@@ -95,6 +95,7 @@ type Copies struct {
 	Name      []StringID // nil, or the file's own name: "Memcpy HtoD (Pageable -> Device)"
 	GBs       []float64  // nil, or the bandwidth that the file states, 10^9 bytes a second; NaN: none
 	Label     []StringID // nil, or the file's label of Kind: "Host-to-Device"
+	Addr      []uint64   // nil, or where the pages that a migration of unified memory moved begin; 0: no migration
 }
 
 // Sets is every memset.

@@ -193,9 +193,9 @@ type MPI struct {
 	Table     []StringID // which kind of event: p2p, collective, start_wait, other
 	Rank      []int32    // rank of the thread; -1: unknown
 	Peer      []int32    // remote or root rank; -1: none
-	Tag       []int64
-	SendBytes []int64 // -1: none
-	RecvBytes []int64 // -1: none
+	Tag       []int64    // NoTag: none
+	SendBytes []int64    // -1: none
+	RecvBytes []int64    // -1: none
 	Comm      []uint64
 }
 

@@ -30,6 +30,7 @@ const (
 	NoStream     = ^uint32(0)        // no single stream: the whole device or context
 	NoDevice     = ^uint32(0)        // device unknown
 	NoSequence   = int64(-1)         // operator without a sequence number
+	NoTag        = int64(-1 << 63)   // MPI call without a message tag; -1 is any tag
 	NoGraph      = uint32(0)         // not part of a CUDA graph
 	OpenDurNs    = int64(-1)         // a range that was never closed
 )

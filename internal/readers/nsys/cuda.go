@@ -120,8 +120,12 @@ func (r *reading) copies() {
 		dstKind
 		srcDevice
 		dstDevice
+		addr
 	)
 	columns := append(activity[:slotFree:slotFree], "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId")
+	if r.opt.Wants(model.PartMemory) {
+		columns = append(columns, "virtualAddress")
+	}
 	labels := r.labels("ENUM_CUDA_MEMCPY_OPER")
 	c := &r.trace.Copies
 	alloc := func(n int, has func(int) bool) {
@@ -132,6 +136,9 @@ func (r *reading) copies() {
 		}
 		if labels != nil {
 			grow(n, &c.Label)
+		}
+		if has(addr) {
+			grow(n, &c.Addr)
 		}
 	}
 	r.scan(c, alloc, source{"CUPTI_ACTIVITY_KIND_MEMCPY", columns, func(w *worker, i int) bool {
@@ -146,6 +153,9 @@ func (r *reading) copies() {
 		}
 		if c.Label != nil {
 			c.Label[i] = labels[int64(c.Kind[i])]
+		}
+		if c.Addr != nil {
+			c.Addr[i] = uint64(w.i64(addr, 0))
 		}
 		return true
 	}})

@@ -73,7 +73,7 @@ func (r *reading) mpi() {
 					m.Rank[i] = rank
 				}
 			}
-			m.Peer[i], m.Tag[i], m.Comm[i] = w.i32(4, -1), w.i64(5, 0), uint64(w.i64(8, 0))
+			m.Peer[i], m.Tag[i], m.Comm[i] = w.i32(4, -1), w.i64(5, model.NoTag), uint64(w.i64(8, 0))
 			m.SendBytes[i], m.RecvBytes[i] = w.i64(6, -1), w.i64(7, -1)
 			if name := r.trace.Strings.Text(m.Name[i]); kind.name == "p2p" && strings.Contains(strings.ToLower(name), "recv") && !strings.Contains(strings.ToLower(name), "send") {
 				m.SendBytes[i], m.RecvBytes[i] = -1, m.SendBytes[i]
