@@ -113,7 +113,7 @@ func stepsWords(s report.StepsInfo) string {
 		return "no step markers: the report takes the capture as one step."
 	}
 	text := "by " + sourceWords(s.Source)
-	if s.Marker != "" {
+	if s.Marker != "" && s.Source != "profiler_step" {
 		text += fmt.Sprintf(" (%s)", s.Marker)
 	}
 	if s.Device == 0 {

@@ -26,7 +26,7 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 	m.devices(r, digits)
 	m.fold("Start-up, left out of all figures", []string{"step", "ms", "why"}, "rrl", startupRows(r, m))
 	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m, digits))
-	m.fold("Operators, by GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m, digits))
+	m.fold("Operators and ranges, by the GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m, digits))
 	m.fold("Copies", []string{"copy", "ms per step", "MB per step", "GB/s", "calls per step"}, "lrrrr", copyRows(r, m, digits))
 	m.fold("Where the host waits for the GPU", []string{"call", "in", "ms per step", "calls per step"}, "llrr", syncRows(r, m, digits))
 	m.fold("Longest gaps", []string{"at ms", "ms", "the host", "longest call", "after", "until"}, "rrllll", gapRows(r, m))
@@ -55,8 +55,11 @@ const maxMarkdownName = 100
 
 // code is a name as code, whatever is in it.
 func (m *markdown) code(s string) string {
-	return "<code>" + m.text(m.fit(m.clean(kernelName(s)), maxMarkdownName)) + "</code>"
+	return "<code>" + m.text(m.fit(m.clean(s), maxMarkdownName)) + "</code>"
 }
+
+// kernel is a kernel's name as code.
+func (m *markdown) kernel(s string) string { return m.code(kernelName(s)) }
 
 func (m *markdown) budget(b report.Budget, digits int) {
 	var rows [][]string
@@ -104,7 +107,7 @@ func startupRows(r *report.Report, m *markdown) (rows [][]string) {
 
 func kernelRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 	for _, k := range r.TopKernels {
-		rows = append(rows, []string{m.code(k.Name), fixed(k.MsPerStep, digits), percent(k.ShareOfStep), perStep(k.CallsPerStep), fixed(k.MeanUs, 1)})
+		rows = append(rows, []string{m.kernel(k.Name), fixed(k.MsPerStep, digits), percent(k.ShareOfStep), perStep(k.CallsPerStep), fixed(k.MeanUs, 1)})
 	}
 	return rows
 }
@@ -118,7 +121,7 @@ func opRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 
 func copyRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 	for _, c := range r.TopCopies {
-		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, 2), perStep(c.CallsPerStep)})
+		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, msDigits(c.GBs)), perStep(c.CallsPerStep)})
 	}
 	return rows
 }
@@ -132,7 +135,7 @@ func syncRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 
 func gapRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, g := range r.Gaps {
-		rows = append(rows, []string{fixed(g.StartMs, 1), fixed(g.DurMs, msDigits(g.DurMs)), causeWords(g.Cause, m.code), m.text(g.Call), m.code(g.Before), m.code(g.After)})
+		rows = append(rows, []string{fixed(g.StartMs, 1), fixed(g.DurMs, msDigits(g.DurMs)), causeWords(g.Cause, m.code), m.text(g.Call), m.kernel(g.Before), m.kernel(g.After)})
 	}
 	return rows
 }

@@ -37,7 +37,7 @@ func ReportText(w io.Writer, r *report.Report, next []Advice, page Page) error {
 }
 
 // name makes a name safe and short enough to stand in a sentence.
-func (p *printer) name(s string) string { return p.fit(p.clean(kernelName(s)), max(24, p.width()/2)) }
+func (p *printer) name(s string) string { return p.fit(p.clean(s), max(24, p.width()/2)) }
 
 // sentence begins a text with a capital letter and ends it with a full stop.
 func sentence(s string) string {

@@ -34,7 +34,7 @@ func (p *printer) topOps(r *report.Report) {
 	for _, o := range r.TopOps {
 		rows = append(rows, []string{p.clean(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
 	}
-	p.grid([]gridColumn{{head: "Operators, by GPU work that they launch", flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
+	p.grid([]gridColumn{{head: "Operators and ranges, by GPU work", flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
 		{head: "calls/step", right: true, drop: 1}, {head: "host ms", right: true, drop: 2}}, rows)
 }
 
@@ -46,7 +46,7 @@ func (p *printer) topCopies(r *report.Report) {
 	digits := msDigits(r.Budget.StepMs())
 	var rows [][]string
 	for _, c := range r.TopCopies {
-		rows = append(rows, []string{p.clean(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, 2), perStep(c.CallsPerStep)})
+		rows = append(rows, []string{p.clean(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, msDigits(c.GBs)), perStep(c.CallsPerStep)})
 	}
 	p.grid([]gridColumn{{head: "Copies", flex: true}, {head: "ms/step", right: true}, {head: "MB/step", right: true},
 		{head: "GB/s", right: true, drop: 2}, {head: "calls/step", right: true, drop: 1}}, rows)
@@ -69,27 +69,59 @@ func (p *printer) topSyncs(r *report.Report) {
 	p.grid([]gridColumn{{head: "Where the host waits for the GPU", flex: true}, {head: "ms/step", right: true}, {head: "calls/step", right: true, drop: 1}}, rows)
 }
 
-// gaps tells each of the longest gaps in words.
+// gaps tells the longest gaps in words. Gaps that are alike, as those of one place in every step, are told together.
 func (p *printer) gaps(r *report.Report) {
 	if len(r.Gaps) == 0 {
 		return
 	}
 	p.heading("Longest gaps, in which the GPU does nothing")
+	type likeness struct {
+		device                              uint32
+		cause, call, inRange, before, after string
+	}
+	alike := make(map[likeness][]report.Gap)
+	var order []likeness
 	for _, g := range r.Gaps {
-		device := ""
+		key := likeness{g.Device, g.Cause, g.Call, g.Range, g.Before, g.After}
+		if alike[key] == nil {
+			order = append(order, key)
+		}
+		alike[key] = append(alike[key], g)
+	}
+	for _, key := range order {
+		list := alike[key]
+		g := list[0]
+		text := fmt.Sprintf("%s ms at %s ms", fixed(g.DurMs, msDigits(g.DurMs)), fixed(g.StartMs, 1))
+		if n := len(list); n > 1 {
+			text = fmt.Sprintf("%d of %s to %s ms, the first at %s ms", n, fixed(list[n-1].DurMs, msDigits(g.DurMs)), fixed(g.DurMs, msDigits(g.DurMs)), fixed(firstMs(list), 1))
+		}
 		if len(r.PerDevice) > 1 {
-			device = fmt.Sprintf(" on GPU %d", g.Device)
+			text += fmt.Sprintf(" on GPU %d", g.Device)
 		}
-		text := fmt.Sprintf("%s ms at %s ms%s: the host %s", fixed(g.DurMs, msDigits(g.DurMs)), fixed(g.StartMs, 1), device, causeWords(g.Cause, p.name))
-		if g.Range != "" && g.Cause != "range:"+g.Range && g.Cause != "op:"+g.Range {
-			text += " (in " + p.name(g.Range) + ")"
-		}
-		if g.Call != "" {
-			text += "; longest call " + p.name(g.Call)
-		}
-		p.prose("  ", 4, text)
+		p.prose("  ", 4, text+": the host "+causeWords(g.Cause, p.name)+whereWords(g, p.name))
 		p.prose("    ", 4, between(g, p.shortName))
 	}
+}
+
+// firstMs is the start of the earliest gap.
+func firstMs(list []report.Gap) float64 {
+	first := list[0].StartMs
+	for _, g := range list {
+		first = min(first, g.StartMs)
+	}
+	return first
+}
+
+// whereWords adds the range and the call behind a gap to what the host did.
+func whereWords(g report.Gap, show shower) string {
+	s := ""
+	if g.Range != "" && g.Cause != "range:"+g.Range && g.Cause != "op:"+g.Range {
+		s += ", in " + show(g.Range)
+	}
+	if g.Call != "" {
+		s += "; its longest call is " + show(g.Call)
+	}
+	return s
 }
 
 // between says what ran before and after a gap.
@@ -107,5 +139,5 @@ func between(g report.Gap, show shower) string {
 
 // shortName is a name of which two fit into a line.
 func (p *printer) shortName(s string) string {
-	return p.fit(p.clean(kernelName(s)), max(16, (p.width()-20)/2))
+	return p.fit(p.clean(baseName(s)), max(16, (p.width()-20)/2))
 }

@@ -63,7 +63,21 @@ func (p *printer) next(advice []Advice) {
 	}
 	p.heading("Next")
 	for _, a := range advice {
-		p.prose("  ", 4, p.clean(a.Command))
+		p.command(a.Command)
 		p.prose("      ", 6, a.Why)
+	}
+}
+
+// command writes a command that can be copied into a shell: lines that go on end in a backslash.
+func (p *printer) command(text string) {
+	lines := p.wrap(p.clean(text), p.width()-6)
+	for i, l := range lines {
+		if i < len(lines)-1 {
+			l += ` \`
+		}
+		if i > 0 {
+			l = "  " + l
+		}
+		p.line("  " + l)
 	}
 }
