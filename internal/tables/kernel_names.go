@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"lacuna/internal/facts"
@@ -23,15 +21,6 @@ func kernelNamesNeed(args Args) model.Parts {
 	}
 	return 0
 }
-
-// naming is a name for each row: a number below len(text), and the texts.
-type naming struct {
-	of   []uint32
-	text []string
-}
-
-// compare orders names as texts.
-func (n *naming) compare(a, b uint32) int { return cmp.Compare(n.text[a], n.text[b]) }
 
 // nameKernels names the kernels as the arguments ask.
 func nameKernels(f *facts.Facts, args Args) *naming {
@@ -62,23 +51,6 @@ func nameKernels(f *facts.Facts, args Args) *naming {
 		n.prefix(f)
 	}
 	return n
-}
-
-// number replaces the numbers by those of their distinct texts.
-func (n *naming) number(text func(uint32) string) {
-	var byText indexer[string]
-	var size uint32
-	if len(n.of) > 0 {
-		size = slices.Max(n.of) + 1
-	}
-	seen := make([]uint32, size) // one more than the new number
-	for i, id := range n.of {
-		if seen[id] == 0 {
-			seen[id] = byText.id(text(id), 0) + 1
-		}
-		n.of[i] = seen[id] - 1
-	}
-	n.text = byText.keys
 }
 
 // prefix puts the name of the innermost range and a slash before each name. Where a launch was recorded

@@ -40,6 +40,8 @@ var nsysTables = []struct {
 	{&nvtxPushPopSum, []string{"Total Time (ns)"}},
 	{&nvtxStartEndSum, []string{"Total Time (ns)"}},
 	{&nvtxGPUProjSum, []string{"Total Proj Time (ns)"}},
+	{&openaccSum, []string{"Total Time (ns)"}},
+	{&umTotalSum, nil},
 	{&nvtxKernSum, []string{"NVTX Range", "PID", "TID", "Total Time (ns)"}},
 }
 

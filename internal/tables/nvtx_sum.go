@@ -201,10 +201,6 @@ func fillRanges(table string, t *model.Trace, wanted func(model.RangeKind) bool,
 			names.of[i] = noGroup
 		}
 	}
-	sums := summarize(names.of, rangeDurations(t), len(names.text))
-	all := grandTotal(sums)
-	for _, g := range byTotal(sums, names.compare) {
-		out.Add(sums[g].timeCells(all, Str(names.text[g]))...)
-	}
+	names.addSums(rangeDurations(t), out)
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"lacuna/internal/model"
 	"lacuna/internal/stat"
 	"lacuna/internal/unit"
 )
@@ -157,53 +156,6 @@ func percent(part, whole int64) Cell {
 	}
 	return Float(float64(part) * 100 / float64(whole))
 }
-
-// An indexer numbers distinct keys in the order in which they are first seen.
-type indexer[K comparable] struct {
-	keys   []K
-	ids    map[K]uint32
-	recent [1 << 10]uint32 // in front of ids: one more than the ID last seen with a hint
-}
-
-// id is the number of k. Keys that come again with the same hint are found faster.
-func (x *indexer[K]) id(k K, hint uint32) uint32 {
-	r := &x.recent[hint%uint32(len(x.recent))]
-	if *r != 0 && x.keys[*r-1] == k {
-		return *r - 1
-	}
-	id, ok := x.ids[k]
-	if !ok {
-		if x.ids == nil {
-			x.ids = make(map[K]uint32)
-		}
-		id = uint32(len(x.keys))
-		x.keys = append(x.keys, k)
-		x.ids[k] = id
-	}
-	*r = id + 1
-	return id
-}
-
-// printed numbers names by the text that is printed for them: two names with one text are one.
-type printed struct {
-	texts  *model.Strings
-	print  func(string) string
-	seen   []uint32 // one more than the number, by StringID
-	byText indexer[string]
-}
-
-func (p *printed) id(name model.StringID) uint32 {
-	if p.seen == nil {
-		p.seen = make([]uint32, p.texts.Len())
-	}
-	if p.seen[name] == 0 {
-		p.seen[name] = p.byText.id(p.print(p.texts.Text(name)), 0) + 1
-	}
-	return p.seen[name] - 1
-}
-
-// all is the texts by number.
-func (p *printed) all() []string { return p.byText.keys }
 
 // Advice for captures that lack what a table needs.
 const (
