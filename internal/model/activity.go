@@ -139,6 +139,7 @@ type Syncs struct {
 	Event      []uint32 // CUDA event ID; NoCorr: none
 	RecordCorr []uint32 // correlation of the cudaEventRecord waited for; nil or NoCorr
 	OnStream   []uint32 // stream of that record; nil or NoStream
+	SyncID     []uint32 // nil, or EventRecords.SyncID of that record: unlike Event it is never used again; 0: none
 }
 
 // Len is the number of rows.

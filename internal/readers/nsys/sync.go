@@ -9,10 +9,10 @@ import (
 
 func (r *reading) syncs() {
 	s := &r.trace.Syncs
-	columns := []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType", "eventId"}
+	columns := []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType", "eventId", "eventSyncId"}
 	old := r.schemaBefore(3, 16)
 	alloc := func(n int, _ func(int) bool) {
-		grow(n, &s.StartNs, &s.DurNs, &s.Process, &s.Device, &s.Context, &s.Stream, &s.Kind, &s.Corr, &s.Event)
+		grow(n, &s.StartNs, &s.DurNs, &s.Process, &s.Device, &s.Context, &s.Stream, &s.Kind, &s.Corr, &s.Event, &s.SyncID)
 	}
 	r.scan(s, alloc, source{"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, func(w *worker, i int) bool {
 		if !w.span(s.StartNs, s.DurNs, i) {
@@ -20,7 +20,7 @@ func (r *reading) syncs() {
 		}
 		s.Device[i], s.Context[i], s.Stream[i] = w.u32(2, model.NoDevice), w.u32(3, 0), w.u32(4, model.NoStream)
 		s.Corr[i], s.Process[i] = w.corr(5), w.process(6)
-		s.Kind[i], s.Event[i] = syncNumber(w.i64(7, 0), old), w.u32(8, model.NoCorr)
+		s.Kind[i], s.Event[i], s.SyncID[i] = syncNumber(w.i64(7, 0), old), w.u32(8, model.NoCorr), w.u32(9, 0)
 		return true
 	}})
 	r.syncKinds()
