@@ -7,10 +7,12 @@ import (
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/kineto"
 	"lacuna/internal/readers/nsys"
+	"lacuna/internal/readers/text"
 )
 
 // All is every format, by folder.
 var All = []*reader.Format{
 	&kineto.Format,
 	&nsys.Format,
+	&text.Format,
 }

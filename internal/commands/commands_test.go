@@ -1,0 +1,361 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"lacuna/internal/writers"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"lacuna": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// captures puts the captures that examples and scripts speak of into dir.
+func captures(dir string) error {
+	db, err := os.ReadFile("testdata/dominant_kernel.sqlite.zst")
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "trace.json.gz"), demoCapture, 0o644),
+		os.WriteFile(filepath.Join(dir, "run.sqlite"), db, 0o644), // packed or not is seen from the content
+	)
+}
+
+// Exit statuses, and what goes to stdout and what to stderr.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("COLUMNS", "80")
+			env.Setenv("LC_ALL", "C.UTF-8")
+			return captures(env.WorkDir)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": wantStatus},
+	})
+}
+
+// wantStatus is "status N COMMAND...": run it and want exactly that exit status.
+func wantStatus(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// Every example of every help text runs and succeeds.
+func TestExamples(t *testing.T) {
+	dir := t.TempDir()
+	if err := captures(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, c := range All {
+		if len(c.Examples) == 0 {
+			t.Errorf("%s has no example", c.Name)
+		}
+		for _, e := range c.Examples {
+			words := strings.Fields(e)
+			if len(words) < 2 || words[0] != "lacuna" || words[1] != c.Name {
+				t.Errorf("%s: example %q is not of it", c.Name, e)
+				continue
+			}
+			os.Remove("data_loading.json.gz")
+			var out, errs bytes.Buffer
+			if status := Main(words[1:], strings.NewReader(""), &out, &errs); status != Done {
+				t.Errorf("%s: exit status %d: %s", e, status, errs.String())
+			}
+		}
+	}
+}
+
+// Help is for terminals of 80 columns and says purpose, examples, flags and exit status.
+func TestHelp(t *testing.T) {
+	calls := [][]string{nil, {"--help"}, {"help"}, {"stats", "--list"}}
+	for _, c := range All {
+		calls = append(calls, []string{c.Name, "--help"}, []string{"help", c.Name})
+	}
+	for _, name := range tableNames() {
+		calls = append(calls, []string{"stats", "--help", name})
+	}
+	for _, args := range calls {
+		var out, errs bytes.Buffer
+		if status := Main(args, strings.NewReader(""), &out, &errs); status != Done || errs.Len() > 0 || out.Len() == 0 {
+			t.Errorf("%v: exit status %d, %d bytes, stderr %q", args, status, out.Len(), errs.String())
+		}
+		for _, line := range strings.Split(out.String(), "\n") {
+			if len([]rune(line)) > helpWidth {
+				t.Errorf("%v: %d columns: %s", args, len([]rune(line)), line)
+			}
+		}
+		if len(args) == 2 && args[1] == "--help" {
+			for _, part := range []string{"Usage: lacuna " + args[0], "\n  lacuna " + args[0], "Exit status: 0 done"} {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("%v lacks %q", args, part)
+				}
+			}
+		}
+	}
+}
+
+// What is advised after a report names commands, tables and flags that exist.
+func TestAdviceRuns(t *testing.T) {
+	dir := t.TempDir()
+	if err := captures(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, path := range []string{"trace.json.gz", "run.sqlite"} {
+		var out, errs bytes.Buffer
+		if status := Main([]string{"report", path}, nil, &out, &errs); status != Done {
+			t.Fatalf("report %s: %s", path, errs.String())
+		}
+		_, next, found := strings.Cut(out.String(), "\nNext\n")
+		ran := 0
+		for _, line := range strings.Split(next, "\n") {
+			command, ok := strings.CutPrefix(line, "  lacuna ")
+			if !ok {
+				continue
+			}
+			ran++
+			errs.Reset()
+			if status := Main(strings.Fields(command), nil, io.Discard, &errs); status != Done {
+				t.Errorf("lacuna %s: exit status %d: %s", command, status, errs.String())
+			}
+		}
+		if !found || ran == 0 {
+			t.Errorf("report %s advises nothing:\n%s", path, out.String())
+		}
+	}
+}
+
+// A result that fails half way leaves neither itself nor a temporary file, and what was there stays.
+func TestWriteIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.json")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := &Env{output: path}
+	broken := errors.New("broken")
+	err := env.write(func(w io.Writer) error {
+		_, _ = w.Write(make([]byte, 1<<20))
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "old" {
+		t.Errorf("%s is %d bytes now", path, len(got))
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+	if err := env.write(func(w io.Writer) error { return writeText(w, "new") }); err != nil {
+		t.Fatal(err)
+	}
+	if st, _ := os.Stat(path); st.Mode().Perm() != 0o600 {
+		t.Errorf("permissions became %v", st.Mode())
+	}
+}
+
+// Ctrl-C ends a program that waits for stdin, says so, and leaves nothing behind.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// testscript.Main runs a command by the name that the binary is called by
+	link := filepath.Join(dir, "lacuna")
+	if err := os.Symlink(self, link); err != nil {
+		t.Skip(err)
+	}
+	work := t.TempDir()
+	cmd := exec.Command(link, "export", "-", "--to", "text", "-o", filepath.Join(work, "out.txt"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+work)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := os.ReadFile("testdata/dominant_kernel.sqlite.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdin.Write(db[:len(db)/2]); err != nil { // it begins to unpack, and then waits
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		_ = cmd.Process.Kill()
+		t.Fatal("still running")
+	}
+	if got := cmd.ProcessState.ExitCode(); got != Wrong || !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("exit status %d, stderr %q", got, errs.String())
+	}
+	if files, _ := os.ReadDir(work); len(files) != 0 {
+		t.Errorf("left behind: %v", files)
+	}
+}
+
+// A reader that has seen enough (| head) is no error.
+func TestClosedPipe(t *testing.T) {
+	env := &Env{Out: closedPipe{}, Err: io.Discard}
+	if got := env.status(context.Background(), env.write(func(w io.Writer) error { return writeText(w, "x") })); got != Done {
+		t.Errorf("exit status %d", got)
+	}
+}
+
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "stdout", Err: syscall.EPIPE}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"report", "stats", "info", "export"}
+	for in, want := range map[string]string{"reprot": "report", "stat": "stats", "exp": "export", "kernel": "", "": "", "STATS": "stats"} {
+		if got, ok := nearest(in, names); got != want && ok {
+			t.Errorf("nearest(%q) = %q, want %q", in, got, want)
+		} else if ok != (want != "") {
+			t.Errorf("nearest(%q) = %q, %v", in, got, ok)
+		}
+	}
+}
+
+func TestASCIIOnly(t *testing.T) {
+	for _, test := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{nil, false},
+		{map[string]string{"LANG": "en_GB.UTF-8"}, false},
+		{map[string]string{"LANG": "C.utf8"}, false},
+		{map[string]string{"LANG": "C"}, true},
+		{map[string]string{"LC_ALL": "POSIX", "LANG": "en_GB.UTF-8"}, true},
+		{map[string]string{"LC_CTYPE": "en_GB.UTF-8", "LANG": "C"}, false},
+	} {
+		if got := asciiOnly(func(name string) string { return test.env[name] }); got != test.want {
+			t.Errorf("%v: %v", test.env, got)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"a/b.json": "a/b.json", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "'-x'", "": "''", "$(x)": "'$(x)'"} {
+		if got := shellWord(in); got != want {
+			t.Errorf("shellWord(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestParseRequests(t *testing.T) {
+	got, err := parseRequests([]string{"cuda_gpu_kern_sum:base, cuda_api_sum", "op_sum:group-by=shape"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || !got[0].args.Has("base") || got[2].args["group-by"] != "shape" || got[1].table.Name != "cuda_api_sum" {
+		t.Errorf("got %v", got)
+	}
+	for _, bad := range []string{"", "nosuch", "cuda_api_sum:x=1:", "op_sum:group-by", "cuda_gpu_kern_sum:base=1"} {
+		if _, err := parseRequests([]string{bad}); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// Steps are positions; open ends and negative ones count from the end.
+func TestStepOptions(t *testing.T) {
+	for in, want := range map[string][2]int{"2:10": {2, 10}, "1:-1": {1, -1}, ":3": {0, 3}, "5:": {5, 0}} {
+		opt, err := stepOptions(in, "")
+		if err != nil || opt.First != want[0] || opt.Last != want[1] || !opt.Pin || opt.Whole != strings.HasSuffix(in, ":") {
+			t.Errorf("%s: %+v, %v", in, opt, err)
+		}
+	}
+	for _, bad := range []string{"3", "a:b", "1:2:3", "1.5:2"} {
+		if _, err := stepOptions(bad, ""); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	opt, err := stepOptions("", "train[0]")
+	if err != nil || !opt.Range.MatchString("train[0]") || opt.Range.MatchString("train[0]x") {
+		t.Errorf("a name is no pattern: %v, %v", opt.Range, err)
+	}
+	if opt, err = stepOptions("", "/^train/"); err != nil || !opt.Range.MatchString("train[0]x") {
+		t.Errorf("a pattern is one: %v, %v", opt.Range, err)
+	}
+}
+
+// The README shows what demo prints.
+func TestReadmeShowsDemo(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LC_ALL", "C.UTF-8")
+	var out bytes.Buffer
+	if status := Main([]string{"demo", "--width", "80"}, nil, &out, io.Discard); status != Done {
+		t.Fatal("demo fails")
+	}
+	_, block, ok := strings.Cut(string(readme), "$ go run ./cmd/lacuna demo\n")
+	block, _, ok2 := strings.Cut(block, "\n```")
+	if !ok || !ok2 {
+		t.Fatal("README.md has no block that begins with: $ go run ./cmd/lacuna demo")
+	}
+	shown, _, _ := strings.Cut(block, "\n...")
+	if !strings.HasPrefix(out.String(), shown) || len(shown) < 1000 {
+		t.Errorf("README.md does not show what demo prints:\n%s", out.String())
+	}
+}
+
+func TestManPagesAreClean(t *testing.T) {
+	for _, c := range All {
+		var out bytes.Buffer
+		if status := Main([]string{"help", c.Name, "--format", "man"}, nil, &out, io.Discard); status != Done {
+			t.Fatalf("%s has no man page", c.Name)
+		}
+		for _, line := range strings.Split(out.String(), "\n") {
+			if strings.HasPrefix(line, ".") && !strings.HasPrefix(line, ".TH ") && !strings.HasPrefix(line, ".SH ") &&
+				!strings.HasPrefix(line, ".B ") && line != ".TP" && line != ".PP" && line != ".nf" && line != ".fi" {
+				t.Errorf("%s: %q is no request that man pages use", c.Name, line)
+			}
+		}
+		if text := out.String(); writers.Printable(strings.ReplaceAll(text, "\n", "")) != strings.ReplaceAll(text, "\n", "") {
+			t.Errorf("%s: unprintable characters", c.Name)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package commands
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/writers"
+)
+
+// helpWidth is the columns that help text is laid out for.
+const helpWidth = 80
+
+// exitText is the exit statuses in a line or two.
+func exitText(c *Command) string {
+	no := ""
+	if c != nil && c.No != "" {
+		no = "1 " + c.No + ", "
+	}
+	return strings.Join(writers.Wrap("Exit status: 0 done, "+no+"2 wrong call or input.", helpWidth), "\n") + "\n"
+}
+
+// rootHelp is the help of the program itself.
+func rootHelp(env *Env) string {
+	var b strings.Builder
+	b.WriteString("lacuna reads GPU profiles and says where a step's time goes.\n\nUsage: lacuna COMMAND [flags] ...\n\n")
+	b.WriteString("  lacuna demo                      try it: a small real capture is built in\n")
+	b.WriteString("  lacuna report trace.json.gz      the answer for your own capture\n")
+	b.WriteString("  lacuna stats run.sqlite --list   every table there is\n\nCommands:\n")
+	for _, c := range env.shelf {
+		fmt.Fprintf(&b, "  %-12s%s\n", c.Name, c.Title)
+	}
+	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json) or an Nsight Systems export\n(*.sqlite), as it is or packed (.gz, .zst); - is stdin.\n")
+	b.WriteString("\nFlags of every command:\n" + flagUsages(env.root.PersistentFlags()))
+	b.WriteString("\nlacuna COMMAND --help tells more.\n\nExit status, everywhere: 0 done, 1 the answer is no, 2 wrong call or input,\n3 no verdict.\n")
+	return b.String()
+}
+
+// helpText is the help of a command.
+func helpText(c *Command, own, common *pflag.FlagSet) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: lacuna %s\n\n%s.\n", strings.TrimSpace(c.Name+" [flags] "+c.Args), c.Title)
+	if len(c.Examples) > 0 {
+		b.WriteString("\n")
+	}
+	for _, e := range c.Examples {
+		b.WriteString("  " + e + "\n")
+	}
+	if doc := strings.TrimSpace(c.Doc); doc != "" {
+		b.WriteString("\n" + doc + "\n")
+	}
+	if own.HasAvailableFlags() {
+		b.WriteString("\nFlags:\n" + flagUsages(own))
+	}
+	b.WriteString("\nFlags of every command:\n" + flagUsages(common))
+	b.WriteString("\n" + exitText(c))
+	return b.String()
+}
+
+func flagUsages(flags *pflag.FlagSet) string { return flags.FlagUsagesWrapped(helpWidth) }
+
+// ownFlags is the flags that only cmd takes.
+func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
+	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	own.SortFlags = false
+	cmd.LocalNonPersistentFlags().VisitAll(own.AddFlag)
+	return own
+}
+
+// help answers --help.
+func (e *Env) help(cmd *cobra.Command, words []string) error {
+	c := e.find(cmd.Name())
+	switch {
+	case c == nil:
+		return writeText(e.Out, rootHelp(e))
+	case c.Help != nil && len(words) > 0:
+		return c.Help(e, words)
+	}
+	return writeText(e.Out, helpText(c, ownFlags(cmd), e.root.PersistentFlags()))
+}
+
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,134 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
+)
+
+// read opens a capture and shows on stderr how far it is.
+func (e *Env) read(ctx context.Context, path string, need model.Parts) (*facts.Facts, error) {
+	bar := e.newProgress(path)
+	defer bar.stop()
+	trace, err := reader.Open(ctx, path, readers.All, reader.Options{
+		Need:     need,
+		Progress: bar.set,
+		Notice:   func(text string) { bar.above(e, path+": "+text) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return facts.Of(trace), nil
+}
+
+// readAll opens the captures of one job. rank < 0: all of them, else that rank's only.
+func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, rank int) ([]*facts.Facts, error) {
+	var out []*facts.Facts
+	var have []string
+	for _, path := range paths {
+		f, err := e.read(ctx, path, need)
+		if err != nil {
+			return nil, err
+		}
+		r := f.Trace.Info.Rank
+		if rank < 0 || int(r) == rank {
+			out = append(out, f)
+		} else if r >= 0 {
+			have = append(have, strconv.Itoa(int(r)))
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	if len(have) == 0 {
+		return nil, errCall("--rank %d: no input says which rank it is", rank)
+	}
+	return nil, errCall("--rank %d: no input is that rank (have %s)", rank, strings.Join(have, ", "))
+}
+
+// needInputs checks that there is something to read, and that stdin is asked for once.
+func needInputs(command string, args []string) error {
+	if len(args) == 0 {
+		return errCall("%s: no INPUT given; try lacuna %s trace.json.gz, or lacuna demo", command, command)
+	}
+	stdin := 0
+	for _, a := range args {
+		if a == "-" {
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return errCall("%s: stdin (-) can be read once only", command)
+	}
+	return nil
+}
+
+// stepOptions understands --steps A:B and --step-range.
+func stepOptions(steps, pattern string) (facts.StepOptions, error) {
+	var opt facts.StepOptions
+	if steps != "" {
+		first, last, ok := strings.Cut(steps, ":")
+		var err1, err2 error
+		if first != "" {
+			opt.First, err1 = strconv.Atoi(first)
+		}
+		if last != "" {
+			opt.Last, err2 = strconv.Atoi(last)
+		}
+		if !ok || err1 != nil || err2 != nil {
+			return opt, errCall("--steps %s: want two positions A:B, from 0, B excluded, such as 2:10 or 1:-1 or 5:", steps)
+		}
+		opt.Pin, opt.Whole = true, last == ""
+	}
+	if pattern != "" {
+		re, err := compileRange(pattern)
+		if err != nil {
+			return opt, err
+		}
+		opt.Range = re
+	}
+	return opt, nil
+}
+
+// compileRange makes a pattern of NAME, which is the whole of a range's name, or of /REGEXP/, which is looked for in it.
+func compileRange(pattern string) (*regexp.Regexp, error) {
+	expr := "^" + regexp.QuoteMeta(pattern) + "$"
+	if len(pattern) > 2 && strings.HasPrefix(pattern, "/") && strings.HasSuffix(pattern, "/") {
+		expr = pattern[1 : len(pattern)-1]
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, errCall("--step-range %s: is no regular expression: %w", pattern, err)
+	}
+	return re, nil
+}
+
+// oneOf checks the value of a flag.
+func oneOf(flag, value string, values []string) error {
+	for _, v := range values {
+		if v == value {
+			return nil
+		}
+	}
+	hint := ""
+	if near, ok := nearest(value, values); ok {
+		hint = fmt.Sprintf("; did you mean %s?", near)
+	}
+	return errCall("%s %s: want %s%s", flag, value, strings.Join(values, ", "), hint)
+}
+
+// optionalInt declares a flag for a number from 0; -1 says that it was not given.
+func optionalInt(flags *pflag.FlagSet, name, usage string) *int {
+	v := flags.Int(name, -1, usage)
+	flags.Lookup(name).DefValue = "0" // what help takes for no default
+	return v
+}

@@ -1,0 +1,62 @@
+package commands
+
+import (
+	"strings"
+
+	"lacuna/internal/report"
+	"lacuna/internal/writers"
+)
+
+// worthLooking is the least share of a step for which a command is advised.
+const worthLooking = 0.05
+
+// nextSteps is which commands to run after a report, most useful first.
+func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
+	path := "FILE"
+	if len(r.Inputs) > 0 && r.Inputs[0].Path != "-" {
+		path = shellWord(r.Inputs[0].Path)
+	}
+	var out []writers.Advice
+	add := func(command, why string) {
+		out = append(out, writers.Advice{Command: "lacuna " + command, Why: why})
+	}
+	table := func(name, why string) {
+		if _, err := findTable(name); err == nil {
+			add("stats "+path+" -r "+name, why)
+		}
+	}
+	b, step := r.Budget, r.Budget.StepMs()
+	if step <= 0 {
+		add("info "+path, "what the file holds, and what it lacks")
+		return out
+	}
+	if markersFree && (r.Steps.Source == "none" || r.Steps.Source == "periodicity") {
+		add("report "+path+" --step-range NAME", "if one of your ranges marks a step; lacuna info names them")
+	}
+	if b.Idle/step >= worthLooking {
+		table("phases", "each named range: its time, the GPU work in it, the idle in it")
+	}
+	if len(r.TopSyncs) > 0 && r.TopSyncs[0].MsPerStep/step >= worthLooking {
+		table("cuda_api_sum", "every CUDA call: how often, how long")
+	}
+	if (b.Compute+b.CommExposed)/step >= worthLooking {
+		table("cuda_gpu_kern_sum", "every kernel, most time first")
+	}
+	if b.Copy/step >= worthLooking {
+		table("cuda_gpu_mem_time_sum", "every kind of copy")
+	}
+	add("export "+path+" --to chrome -o timeline.json.gz", "the timeline, for ui.perfetto.dev")
+	return out
+}
+
+// shellWord quotes a path so that it can be pasted into a POSIX shell.
+func shellWord(s string) string {
+	plain := s != "" && !strings.HasPrefix(s, "-")
+	for _, r := range s {
+		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@%", r))
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

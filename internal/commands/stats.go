@@ -1,0 +1,292 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
+	"lacuna/internal/tables"
+	"lacuna/internal/writers"
+)
+
+var statsCommand = Command{
+	Name:  "stats",
+	Args:  "INPUT...",
+	Title: "Print tables: kernels, calls, copies, ranges, operators, steps",
+	Doc: `
+A table's name may be followed by words: cuda_gpu_kern_sum:base, or with a
+value: op_sum:group-by=shape. Several inputs are the ranks of one job for the
+tables that compare ranks; of the others each input gets its own.
+
+  lacuna stats --list          every table in a line
+  lacuna stats --help NAME     a table's columns, units and formula`,
+	Examples: []string{
+		"lacuna stats trace.json.gz -r op_sum --limit 10",
+		"lacuna stats run.sqlite -r cuda_gpu_kern_sum,cuda_api_sum --format csv",
+		"lacuna stats --list",
+		"lacuna stats --help cuda_gpu_kern_sum",
+	},
+	Help:     helpTables,
+	Complete: map[string]func() []string{"format": tableFormats, "tables": tableNames},
+	No:       "a table that was asked for is not there",
+	Setup: func(flags *pflag.FlagSet) Run {
+		call := statsCall{
+			names:  flags.StringArrayP("tables", "r", nil, "`TABLE[,TABLE...]` to print; without it, a choice of what the capture has"),
+			list:   flags.Bool("list", false, "list the tables there are"),
+			format: flags.String("format", "text", "`FORMAT` is text, csv, json or markdown"),
+			limit:  flags.Int("limit", 0, "at most `N` rows of each table (default all)"),
+		}
+		return call.run
+	},
+}
+
+// A statsCall is the flags of stats.
+type statsCall struct {
+	names  *[]string
+	list   *bool
+	format *string
+	limit  *int
+}
+
+func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
+	if *c.list {
+		return env.write(func(w io.Writer) error { return writeText(w, tableList()) })
+	}
+	if err := oneOf("--format", *c.format, tableFormats()); err != nil {
+		return err
+	}
+	if *c.limit < 0 {
+		return errCall("--limit %d: want a number of rows", *c.limit)
+	}
+	asked, err := parseRequests(*c.names)
+	if err != nil {
+		return err
+	}
+	if err := needInputs("stats", args); err != nil {
+		return err
+	}
+	if len(asked) == 0 {
+		return c.usual(ctx, env, args)
+	}
+	sheets, missing, err := env.fill(ctx, args, asked)
+	if err != nil {
+		return err
+	}
+	if len(sheets) > 0 {
+		if err := c.write(env, sheets); err != nil {
+			return err
+		}
+	}
+	for _, m := range missing {
+		env.tell("%v", m)
+	}
+	switch {
+	case len(sheets) == 0:
+		return &statusError{status: Wrong}
+	case len(missing) > 0:
+		return &statusError{status: No}
+	}
+	return nil
+}
+
+// usual prints the usual tables, as far as the capture has them.
+func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
+	sheets, _, err := env.fill(ctx, args, usualRequests())
+	if err != nil {
+		return err
+	}
+	sheets = slices.DeleteFunc(sheets, func(s writers.Sheet) bool { return len(s.Rows.Rows) == 0 })
+	if len(sheets) == 0 {
+		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], shellWord(args[0]))
+	}
+	env.remark("no -r given: printing %s; lacuna stats --list has all tables", sheetNames(sheets))
+	return c.write(env, sheets)
+}
+
+// write prints tables.
+func (c statsCall) write(env *Env, sheets []writers.Sheet) error {
+	page := env.page()
+	return env.write(func(w io.Writer) error {
+		switch *c.format {
+		case "markdown":
+			return writers.TableMarkdown(w, sheets, *c.limit)
+		case "text":
+			return writers.TableText(w, sheets, page, *c.limit)
+		}
+		for _, s := range sheets { // programs get the rows that they asked for, and no note
+			if *c.limit > 0 && len(s.Rows.Rows) > *c.limit {
+				s.Rows.Rows = s.Rows.Rows[:*c.limit]
+			}
+		}
+		if *c.format == "csv" {
+			return writers.TableCSV(w, sheets)
+		}
+		return writers.TableJSON(w, sheets)
+	})
+}
+
+func tableFormats() []string { return []string{"text", "csv", "json", "markdown"} }
+
+func tableNames() []string {
+	var names []string
+	for _, t := range tables.All {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// A request is a table and the words behind its name.
+type request struct {
+	table *tables.Table
+	args  tables.Args
+}
+
+// needs is the parts of a capture that answer the request.
+func (r request) needs() model.Parts {
+	need := r.table.Needs
+	if r.table.ArgsNeed != nil {
+		need |= r.table.ArgsNeed(r.args)
+	}
+	return need
+}
+
+// parseRequests understands the values of -r: NAME[:WORD[=VALUE]]..., separated by commas.
+func parseRequests(values []string) ([]request, error) {
+	var out []request
+	for _, v := range values {
+		for _, text := range strings.Split(v, ",") {
+			r, err := parseRequest(strings.TrimSpace(text))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func parseRequest(text string) (request, error) {
+	name, words, _ := strings.Cut(text, ":")
+	table, err := findTable(name)
+	if err != nil {
+		return request{}, err
+	}
+	r := request{table, tables.Args{}}
+	if words == "" {
+		return r, nil
+	}
+	for _, word := range strings.Split(words, ":") {
+		key, value, given := strings.Cut(word, "=")
+		at := slices.IndexFunc(table.Args, func(a tables.Arg) bool { return a.Name == key })
+		switch {
+		case at < 0 && len(table.Args) == 0:
+			return r, errCall("-r %s: %s takes no words, got %q", text, name, key)
+		case at < 0:
+			return r, errCall("-r %s: %s has no word %q; its words are %s", text, name, key, strings.Join(argForms(table), ", "))
+		case table.Args[at].Value != "" && !given:
+			return r, errCall("-r %s: %s needs a value: %s", text, key, argForms(table)[at])
+		case table.Args[at].Value == "" && given:
+			return r, errCall("-r %s: %s takes no value", text, key)
+		}
+		r.args[key] = value
+	}
+	return r, nil
+}
+
+// argForms is the words of a table as they are typed.
+func argForms(t *tables.Table) []string {
+	var forms []string
+	for _, a := range t.Args {
+		form := a.Name
+		if a.Value != "" {
+			form += "=" + a.Value
+		}
+		forms = append(forms, form)
+	}
+	return forms
+}
+
+func findTable(name string) (*tables.Table, error) {
+	for _, t := range tables.All {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	if near, ok := nearest(name, tableNames()); ok {
+		return nil, errCall("stats: no table %q; did you mean %s? lacuna stats --list has all", name, near)
+	}
+	return nil, errCall("stats: no table %q; lacuna stats --list has all", name)
+}
+
+// usualRequests is what is printed when nobody says what: what Nsight Systems prints first, and PyTorch's operators.
+func usualRequests() []request {
+	var out []request
+	for _, name := range []string{"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "op_sum"} {
+		if t, err := findTable(name); err == nil {
+			out = append(out, request{t, tables.Args{}})
+		}
+	}
+	return out
+}
+
+// fill reads the inputs and answers the requests. What a capture lacks is told in missing; other errors end it.
+func (e *Env) fill(ctx context.Context, paths []string, asked []request) (out []writers.Sheet, missing []error, err error) {
+	var need model.Parts
+	for _, r := range asked {
+		need |= r.needs()
+	}
+	in, err := e.readAll(ctx, paths, need, -1)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range asked {
+		for _, group := range r.groups(in) {
+			path := group[0].Trace.Info.Path
+			sheet := writers.Sheet{Table: r.table, Rows: &tables.Rows{Columns: r.table.Columns}}
+			if len(group) < len(in) {
+				sheet.Input = path
+			}
+			err := r.table.Fill(group, r.args, sheet.Rows)
+			var absent *tables.MissingError
+			switch {
+			case errors.As(err, &absent):
+				missing = append(missing, fmt.Errorf("%s: %w", path, err))
+			case err != nil:
+				return nil, nil, fmt.Errorf("%s: %w", path, err)
+			default:
+				out = append(out, sheet)
+			}
+		}
+	}
+	return out, missing, nil
+}
+
+// groups is the inputs that each make one table.
+func (r request) groups(in []*facts.Facts) [][]*facts.Facts {
+	if r.table.ManyRanks {
+		return [][]*facts.Facts{in}
+	}
+	var out [][]*facts.Facts
+	for i := range in {
+		out = append(out, in[i:i+1])
+	}
+	return out
+}
+
+// sheetNames is the names of the tables, once each.
+func sheetNames(sheets []writers.Sheet) string {
+	var names []string
+	for _, s := range sheets {
+		if !slices.Contains(names, s.Table.Name) {
+			names = append(names, s.Table.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
