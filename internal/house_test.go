@@ -1,0 +1,175 @@
+// Package internal has no code, only the test that holds the house up.
+package internal
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// floors is the house from the ground up. A package may import lower floors only. A name that ends
+// in /* is every folder below it. Helpers of tests and of go generate are in helpers.
+var floors = [][]string{
+	{"unit", "interval", "stat", "sqlite"},
+	{"model"},
+	{"evtext", "reader", "job"},
+	{"readers/*", "facts", "synth"},
+	{"tables", "rules", "views", "replay", "kernel", "readers"},
+	{"report", "kernelrules", "changes", "compare", "history"},
+	{"writers", "diagnose", "tile"},
+	{"web"},
+	{"commands"},
+	{"gen", "gen/docs"},
+}
+
+// helpers are imported by tests only and import nothing of ours.
+var helpers = []string{"golden"}
+
+// long is the files over maxLines that may be, each with its reason.
+var long = map[string]string{}
+
+// maxLines is the length from which a file written by hand needs a reason.
+const maxLines = 500
+
+// An imported is one import of one file.
+type imported struct{ file, from, to string } // packages without the path of internal
+
+// Reading the files here, not through "go list", lets go test see when its cached result is stale.
+func TestImportsGoDown(t *testing.T) {
+	var all []imported
+	walk(t, "..", func(path string, f *ast.File, _ []byte) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, spec := range f.Imports {
+			to, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if to, ok := strings.CutPrefix(to, "lacuna/internal/"); ok {
+				all = append(all, imported{path, strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "internal/"), to})
+			}
+		}
+	})
+	if len(all) < 20 {
+		t.Errorf("%d imports found, which cannot be all", len(all))
+	}
+	for _, problem := range upward(all) {
+		t.Error(problem)
+	}
+}
+
+// upward says which imports do not go down.
+func upward(all []imported) (problems []string) {
+	for _, i := range all {
+		from, to := floorOf(i.from), floorOf(i.to)
+		switch {
+		case strings.HasPrefix(i.from, "cmd/") && i.to == "commands":
+		case slices.Contains(helpers, i.to):
+			problems = append(problems, fmt.Sprintf("%s imports %s, which is for tests", i.file, i.to))
+		case from < 0:
+			problems = append(problems, fmt.Sprintf("%s: package %s has no floor; give it one in internal/house_test.go", i.file, i.from))
+		case to < 0:
+			problems = append(problems, fmt.Sprintf("%s imports %s, which has no floor", i.file, i.to))
+		case to >= from:
+			problems = append(problems, fmt.Sprintf("%s (floor %d) imports %s (floor %d)", i.file, from, i.to, to))
+		}
+	}
+	return problems
+}
+
+// floorOf is the floor of a package, or -1.
+func floorOf(name string) int {
+	return slices.IndexFunc(floors, func(floor []string) bool {
+		return slices.ContainsFunc(floor, func(room string) bool {
+			stem, shelf := strings.CutSuffix(room, "*")
+			return room == name || shelf && strings.HasPrefix(name, stem) && len(name) > len(stem)
+		})
+	})
+}
+
+func TestUpward(t *testing.T) {
+	for _, test := range []struct {
+		from, to, want string
+	}{
+		{"facts", "model", ""},
+		{"facts", "tables", "internal/facts/x.go (floor 3) imports tables (floor 4)"},
+		{"readers/kineto", "readers/nsys", "internal/readers/kineto/x.go (floor 3) imports readers/nsys (floor 3)"},
+		{"readers", "readers/nsys", ""},
+		{"tables", "golden", "internal/tables/x.go imports golden, which is for tests"},
+		{"attic", "model", "internal/attic/x.go: package attic has no floor; give it one in internal/house_test.go"},
+		{"model", "attic", "internal/model/x.go imports attic, which has no floor"},
+		{"readersx", "model", "internal/readersx/x.go: package readersx has no floor; give it one in internal/house_test.go"},
+	} {
+		got := strings.Join(upward([]imported{{"internal/" + test.from + "/x.go", test.from, test.to}}), "; ")
+		if got != test.want {
+			t.Errorf("%s to %s: %q, want %q", test.from, test.to, got, test.want)
+		}
+	}
+	if got := upward([]imported{{"cmd/lacuna/main.go", "cmd/lacuna", "model"}}); len(got) != 1 {
+		t.Errorf("cmd may import model: %q", got)
+	}
+}
+
+// A file over 500 lines has a reason, and a reason has its file.
+func TestFilesAreShort(t *testing.T) {
+	excused := make(map[string]bool)
+	walk(t, "..", func(path string, f *ast.File, text []byte) {
+		n := strings.Count(string(text), "\n")
+		if ast.IsGenerated(f) || n <= maxLines {
+			return
+		}
+		if long[path] == "" {
+			t.Errorf("%s has %d lines, over %d: split it, or give the reason in internal/house_test.go", path, n, maxLines)
+		}
+		excused[path] = true
+	})
+	for path := range long {
+		if !excused[path] {
+			t.Errorf("%s is excused for its length but is short or gone", path)
+		}
+	}
+}
+
+// walk gives every Go file of the repository, with its path from the root.
+func walk(t *testing.T, root string, visit func(path string, f *ast.File, text []byte)) {
+	t.Helper()
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, path, text, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		visit(filepath.ToSlash(rel), f, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
