@@ -33,6 +33,7 @@ type Source struct {
 	read    atomic.Int64
 	opt     Options
 	copies  []string // unpacked copies to remove
+	spools  []*spool // unpacked copies to close
 }
 
 // open opens path and looks at its beginning.
@@ -152,11 +153,29 @@ func (s *Source) Stream() io.Reader { return s.stream }
 // Done is how many bytes of the file, as it lies, have been read.
 func (s *Source) Done() int64 { return s.read.Load() }
 
-// File is the path of the unpacked bytes as a plain file: the file itself, or a copy that is
-// removed when the Source is closed. cut says that the packed file ended too early, so that the copy is short.
+// At is the unpacked bytes at random: the file itself, a copy in memory, or a copy in a file that is gone when the
+// Source is closed or the program ends. cut says that the packed file ended too early, so that the copy is short.
+func (s *Source) At(ctx context.Context) (r io.ReaderAt, size int64, cut bool, err error) {
+	if f, ok := s.in.(*os.File); ok && s.packing == "" && s.Size > 0 {
+		return f, s.Size, false, nil
+	}
+	copied := &spool{folder: s.opt.TempDir}
+	if s.packing == "" && s.opt.Data != nil {
+		return bytes.NewReader(s.opt.Data), s.Size, false, nil
+	}
+	cut, err = s.unpack(ctx, copied)
+	if copied.file == nil {
+		return bytes.NewReader(copied.bytes), int64(len(copied.bytes)), cut, err
+	}
+	s.spools = append(s.spools, copied)
+	return copied.file, copied.size, cut, err
+}
+
+// File is the path of the unpacked bytes as a plain file, for programs that need one: the file itself, or a copy that is
+// removed when the Source is closed. cut is as with At.
 func (s *Source) File(ctx context.Context) (path string, cut bool, err error) {
-	if s.packing == "" && s.Path != "-" && s.opt.Data == nil {
-		return s.Path, false, nil
+	if f, ok := s.in.(*os.File); ok && s.packing == "" && s.Size > 0 {
+		return f.Name(), false, nil
 	}
 	f, err := os.CreateTemp(s.opt.TempDir, "lacuna-*")
 	if err != nil {
@@ -164,25 +183,75 @@ func (s *Source) File(ctx context.Context) (path string, cut bool, err error) {
 	}
 	s.copies = append(s.copies, f.Name())
 	defer f.Close()
+	cut, err = s.unpack(ctx, f)
+	return f.Name(), cut, err
+}
+
+// unpack writes the unpacked bytes to w.
+func (s *Source) unpack(ctx context.Context, w io.Writer) (cut bool, err error) {
 	buf := make([]byte, 1<<20)
 	var written int64
 	for {
 		if err := ctx.Err(); err != nil {
-			return "", false, err
+			return false, err
 		}
 		n, rerr := s.stream.Read(buf)
-		if _, err := f.Write(buf[:n]); err != nil {
-			return "", false, fmt.Errorf("%s: unpack to %s: %w", s.Path, f.Name(), err)
+		if _, err := w.Write(buf[:n]); err != nil {
+			return false, fmt.Errorf("%s: unpack: %w", s.Path, err)
 		}
 		if written += int64(n); written > maxPlainBytes {
-			return "", false, fmt.Errorf("%s: unpacks to over %d GiB; unpack it yourself if that is right", s.Path, int64(maxPlainBytes)>>30)
+			return false, fmt.Errorf("%s: unpacks to over %d GiB; unpack it yourself if that is right", s.Path, int64(maxPlainBytes)>>30)
 		}
 		if s.opt.Progress != nil {
 			s.opt.Progress(s.Done(), s.Size)
 		}
 		if rerr != nil {
-			return f.Name(), !errors.Is(rerr, io.EOF), nil
+			return !errors.Is(rerr, io.EOF), nil
 		}
+	}
+}
+
+// spoolBytes is how much of a copy is kept in memory.
+const spoolBytes = 64 << 20
+
+// A spool holds what is written to it: in memory, or, if that is much, in a file without a name.
+type spool struct {
+	folder string
+	bytes  []byte
+	file   *os.File
+	size   int64
+	named  string // the file's name, where it could not be taken away at once (Windows)
+}
+
+func (p *spool) Write(b []byte) (int, error) {
+	if p.file == nil && len(p.bytes)+len(b) <= spoolBytes {
+		p.bytes = append(p.bytes, b...)
+		return len(b), nil
+	}
+	if p.file == nil {
+		f, err := os.CreateTemp(p.folder, "lacuna-*")
+		if err != nil {
+			return 0, err
+		}
+		if os.Remove(f.Name()) != nil {
+			p.named = f.Name()
+		}
+		p.file = f
+		held := p.bytes
+		p.bytes = nil
+		if _, err := p.Write(held); err != nil {
+			return 0, err
+		}
+	}
+	n, err := p.file.Write(b)
+	p.size += int64(n)
+	return n, err
+}
+
+func (p *spool) close() {
+	p.file.Close()
+	if p.named != "" {
+		os.Remove(p.named)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -25,7 +24,7 @@ type DB struct {
 	Cut    bool     // the file is shorter than its header says
 	Damage Damage   // of the schema itself: Tables may lack some
 
-	file     *os.File
+	file     io.ReaderAt
 	pageSize int
 	usable   int    // bytes of a page that hold content
 	pages    uint32 // whole pages that are there
@@ -53,28 +52,19 @@ func (d *Damage) Merge(o Damage) {
 	}
 }
 
-// Open opens the file at path and reads its schema. The error is nil as long as the schema
-// could be read at least in part.
-func Open(path string) (*DB, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	db := &DB{file: f}
-	if err := db.header(); err != nil {
-		f.Close()
+// Open reads the header and the schema of a file of size bytes. The error is nil as long as the
+// schema could be read at least in part. Nothing of file is kept in memory.
+func Open(file io.ReaderAt, size int64) (*DB, error) {
+	db := &DB{file: file}
+	if err := db.header(size); err != nil {
 		return nil, err
 	}
 	db.schema()
 	if len(db.Tables) == 0 && db.Damage.First != nil {
-		f.Close()
 		return nil, fmt.Errorf("schema: %w", db.Damage.First)
 	}
 	return db, nil
 }
-
-// Close closes the file.
-func (db *DB) Close() error { return db.file.Close() }
 
 // Table is the table called name, or nil. Case does not matter.
 func (db *DB) Table(name string) *Table {
@@ -92,9 +82,9 @@ func (db *DB) Bytes() int64 { return int64(db.pages) * int64(db.pageSize) }
 // PageBytes is the size of a page.
 func (db *DB) PageBytes() int64 { return int64(db.pageSize) }
 
-func (db *DB) header() error {
+func (db *DB) header(size int64) error {
 	var h [100]byte
-	if _, err := io.ReadFull(db.file, h[:]); err != nil {
+	if n, _ := db.file.ReadAt(h[:], 0); n < len(h) {
 		return errors.New("shorter than the header of a SQLite file")
 	}
 	if string(h[:16]) != Magic {
@@ -120,12 +110,8 @@ func (db *DB) header() error {
 	default:
 		return fmt.Errorf("damaged header: text encoding %d", enc)
 	}
-	st, err := db.file.Stat()
-	if err != nil {
-		return err
-	}
-	db.pages = uint32(min(st.Size()/int64(db.pageSize), 1<<32-2))
-	db.Cut = int64(binary.BigEndian.Uint32(h[28:]))*int64(db.pageSize) > st.Size()
+	db.pages = uint32(min(size/int64(db.pageSize), 1<<32-2))
+	db.Cut = int64(binary.BigEndian.Uint32(h[28:]))*int64(db.pageSize) > size
 	if db.pages == 0 {
 		return errors.New("cut off within its first page")
 	}
@@ -148,8 +134,10 @@ func (db *DB) read(page uint32, buf []byte) error {
 	if page == 0 || page > db.pages || n > db.pages-page+1 {
 		return errOutside
 	}
-	_, err := db.file.ReadAt(buf, int64(page-1)*int64(db.pageSize))
-	return err
+	if n, err := db.file.ReadAt(buf, int64(page-1)*int64(db.pageSize)); n < len(buf) {
+		return err
+	}
+	return nil
 }
 
 // The kinds of b-tree pages of tables.

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -42,6 +43,15 @@ func makeFile(t testing.TB, pageSize int, script string) string {
 	return path
 }
 
+// open opens a file.
+func open(t testing.TB, path string) (*sqlite.DB, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sqlite.Open(bytes.NewReader(data), int64(len(data)))
+}
+
 // cell is a value as text, told apart by type.
 func cell(row *sqlite.Row, i int) string {
 	switch row.Kind(i) {
@@ -77,11 +87,10 @@ func refCell(s *ref.Stmt, i int) string {
 // compare checks that every row of every table is what SQLite says it is.
 func compare(t *testing.T, path string) {
 	t.Helper()
-	db, err := sqlite.Open(path)
+	db, err := open(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
 	conn, err := ref.OpenConn(path, ref.OpenReadOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -206,11 +215,10 @@ func TestCorpus(t *testing.T) {
 
 func TestNotRead(t *testing.T) {
 	path := makeFile(t, 4096, "CREATE TABLE w(a INTEGER PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO w VALUES (1, 2); CREATE TABLE g(a, b AS (a + 1)); CREATE TABLE ok(a); INSERT INTO ok VALUES (1);")
-	db, err := sqlite.Open(path)
+	db, err := open(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
 	for name, want := range map[string]string{"w": "WITHOUT ROWID", "g": "computed", "ok": ""} {
 		plan := db.Plan(db.Table(name), "a")
 		damage, _ := plan.Scan(context.Background(), func(*sqlite.Row) {})
@@ -232,7 +240,7 @@ func TestCut(t *testing.T) {
 		if err := os.WriteFile(path, whole[:len(whole)*i/20], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		rows, lost, cut := scanAll(path)
+		rows, lost, cut := scanAll(t, path)
 		if cut != (i < 20) || (lost > 0) != (i < 20) {
 			t.Errorf("%d of 20: cut %v, %d pages lost", i, cut, lost)
 		}
@@ -244,12 +252,11 @@ func TestCut(t *testing.T) {
 }
 
 // scanAll reads everything in a file: how many rows, how many pages were lost, whether it is cut.
-func scanAll(path string) (rows, lost int, cut bool) {
-	db, err := sqlite.Open(path)
+func scanAll(t testing.TB, path string) (rows, lost int, cut bool) {
+	db, err := open(t, path)
 	if err != nil {
 		return 0, 1, true
 	}
-	defer db.Close()
 	lost = db.Damage.Pages
 	for _, table := range db.Tables {
 		var columns []string
@@ -288,13 +295,12 @@ func FuzzScan(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		db, err := sqlite.Open(path)
+		db, err := open(t, path)
 		if err != nil {
 			return
 		}
 		tables := len(db.Tables)
-		db.Close()
-		if rows, _, _ := scanAll(path); rows > (tables+1)*len(data) {
+		if rows, _, _ := scanAll(t, path); rows > (tables+1)*len(data) {
 			t.Errorf("%d rows from %d bytes", rows, len(data))
 		}
 	})

@@ -15,48 +15,74 @@ import (
 	"lacuna/internal/sqlite"
 )
 
-// export has nsys export a .nsys-rep or .qdrep and returns the path of the SQLite file, which
-// is kept in the user's cache folder under a name made of the report's path, size and time.
-func export(ctx context.Context, src *reader.Source, opt reader.Options) (string, error) {
+// exported is an export in the cache.
+type exported struct {
+	*os.File
+	size int64
+}
+
+// openExported opens an export if it is there and whole.
+func openExported(path string) (*exported, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		var db *sqlite.DB
+		if db, err = sqlite.Open(f, st.Size()); err == nil && db.Cut {
+			err = errors.New("it is cut off")
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &exported{f, st.Size()}, nil
+}
+
+// export has nsys export a .nsys-rep or .qdrep into a SQLite file, which is kept in the user's
+// cache folder under a name made of the report's path, size and time.
+func export(ctx context.Context, src *reader.Source, opt reader.Options) (*exported, error) {
 	command := "nsys export -t sqlite -o report.sqlite " + src.Path
 	nsys, err := exec.LookPath("nsys")
 	if err != nil {
-		return "", fmt.Errorf("%s: is an Nsight Systems report, and nsys, which must export it, is not on the PATH; where it is installed, run: %s", src.Path, command)
+		return nil, fmt.Errorf("%s: is an Nsight Systems report, and nsys, which must export it, is not on the PATH; where it is installed, run: %s", src.Path, command)
 	}
 	report, _, err := src.File(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	out, err := cachePath(src, report)
 	if err != nil {
-		return "", fmt.Errorf("%s: export with nsys: %w; export it yourself: %s", src.Path, err, command)
+		return nil, fmt.Errorf("%s: export with nsys: %w; export it yourself: %s", src.Path, err, command)
 	}
-	if db, err := sqlite.Open(out); err == nil {
-		db.Close()
-		return out, nil
+	if f, err := openExported(out); err == nil {
+		return f, nil
 	}
 	if opt.Notice != nil {
 		opt.Notice(fmt.Sprintf("%s: exporting with %s into %s", src.Path, nsys, out))
 	}
-	// nsys takes the kind of file from its ending
 	part := strings.TrimSuffix(out, ".sqlite") + fmt.Sprintf(".%d.part.sqlite", os.Getpid())
 	defer os.Remove(part)
 	var said bytes.Buffer
 	run := exec.CommandContext(ctx, nsys, "export", "-t", "sqlite", "--force-overwrite=true", "-o", part, report)
 	run.Stdout, run.Stderr = &said, &said
-	if err := run.Run(); err != nil {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		return "", fmt.Errorf("%s: nsys cannot export it (%w: %s); try an nsys that is as new as the report: %s", src.Path, err, firstLine(said.String()), command)
+	err = run.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: nsys cannot export it (%w: %s); it is damaged, or needs an nsys as new as itself: %s", src.Path, err, firstLine(said.String()), command)
 	}
 	if err := os.Rename(part, out); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			err = fmt.Errorf("it wrote no file: %s", firstLine(said.String()))
-		}
-		return "", fmt.Errorf("%s: nsys export: %w; export it yourself: %s", src.Path, err, command)
+		return nil, fmt.Errorf("%s: nsys wrote no export (%s); export it yourself: %s", src.Path, firstLine(said.String()), command)
 	}
-	return out, nil
+	f, err := openExported(out)
+	if err != nil {
+		return nil, fmt.Errorf("%s: what nsys exported is no SQLite file: %w", src.Path, err)
+	}
+	return f, nil
 }
 
 // cachePath is where the export of a report is kept.

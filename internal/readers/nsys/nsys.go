@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"lacuna/internal/model"
@@ -50,27 +51,22 @@ func sniff(head []byte) int {
 }
 
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
-	var path string
-	var cut bool
-	var err error
-	if bytes.HasPrefix(src.Head, []byte(reportMagic)) {
-		path, err = export(ctx, src, opt)
-	} else {
-		path, cut, err = src.File(ctx)
-	}
+	file, size, cut, err := open(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}
-	db, err := sqlite.Open(path)
+	if c, ok := file.(*exported); ok {
+		defer c.Close()
+	}
+	db, err := sqlite.Open(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: is a damaged SQLite file: %w; export it again: nsys export -t sqlite -o report.sqlite report.nsys-rep", src.Path, err)
 	}
-	defer db.Close()
 	if !isExport(db) {
 		return nil, fmt.Errorf("%s: is a SQLite database but no Nsight Systems export (%s); make one: nsys export -t sqlite -o report.sqlite report.nsys-rep",
 			src.Path, tableNames(db))
 	}
-	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{}}
+	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{}, damaged: map[*sqlite.Table]bool{}}
 	if cut || db.Cut {
 		r.trace.Losses.Add(model.LossTruncated, 1, "the file ends before its last table does")
 	}
@@ -80,10 +76,22 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 	if err := r.all(); err != nil {
 		return nil, err
 	}
-	if r.trace.Info.Events == 0 && r.damaged > 0 {
-		return nil, fmt.Errorf("%s: is a damaged Nsight Systems export of which nothing can be read (%s)", src.Path, r.trace.Losses.All()[0].Example)
+	if r.trace.Info.Events == 0 && len(r.damaged) > 0 {
+		return nil, fmt.Errorf("%s: is a damaged Nsight Systems export: nothing that was asked for can be read (%s)", src.Path, r.trace.Losses.All()[0].Example)
 	}
 	return r.trace, nil
+}
+
+// open is the bytes of the SQLite file: src itself, or what nsys exports from it.
+func open(ctx context.Context, src *reader.Source, opt reader.Options) (io.ReaderAt, int64, bool, error) {
+	if !bytes.HasPrefix(src.Head, []byte(reportMagic)) {
+		return src.At(ctx)
+	}
+	f, err := export(ctx, src, opt)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return f, f.size, false, nil
 }
 
 // known is a table that only an Nsight Systems export has.

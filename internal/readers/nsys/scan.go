@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,8 +26,8 @@ type reading struct {
 	threads registry // by globalTid: rows of Trace.Threads
 	stacks  map[string]map[int64]model.FrameRow
 	frames  map[frame]model.FrameRow
-	err     error // why reading stopped: the context's
-	damaged int   // tables that could not be read whole
+	err     error                  // why reading stopped: the context's
+	damaged map[*sqlite.Table]bool // could not be read whole
 	pages   atomic.Int64
 }
 
@@ -138,15 +139,17 @@ func (r *reading) report(workers []*worker) {
 			rows += workers[i].rows
 			r.trace.Losses.Merge(&workers[i].losses)
 		}
-		r.trace.Info.Events += rows
+		if !strings.HasSuffix(table.Name, "_CALLCHAINS") { // parts of events
+			r.trace.Info.Events += rows
+		}
 		r.tell(table, damage, rows)
 	}
 }
 
 // tell counts what of a table could not be read.
 func (r *reading) tell(table *sqlite.Table, damage sqlite.Damage, rows int64) {
-	if damage.Pages > 0 {
-		r.damaged++
+	if damage.Pages > 0 && !r.damaged[table] { // a table can be read twice
+		r.damaged[table] = true
 		r.trace.Losses.Add(model.LossUnreadableTable, int64(damage.Pages), fmt.Sprintf("%s: %v; %d rows could be read", table.Name, damage.First, rows))
 	}
 }

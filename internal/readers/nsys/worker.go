@@ -75,15 +75,19 @@ func (w *worker) lose(code model.LossCode, slot int, what string) {
 	w.losses.Add(code, 1, fmt.Sprintf("%s%s, row %d: %s", w.table.Name, column, w.row.RowID, what))
 }
 
+// whole is the integer in a float that has no fraction.
+func (w *worker) whole(slot int) (int64, bool) {
+	f, ok := w.row.Float(slot)
+	return int64(f), ok && f == math.Trunc(f) && math.Abs(f) < 1<<62
+}
+
 // odd is the integer in a value that is none, if it is a whole number after all; else it is counted, unless it is NULL.
 func (w *worker) odd(slot int) (int64, bool) {
-	if f, ok := w.row.Float(slot); ok && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
-		return int64(f), true
-	}
-	if k := w.row.Kind(slot); k != sqlite.Null {
+	v, ok := w.whole(slot)
+	if k := w.row.Kind(slot); !ok && k != sqlite.Null {
 		w.lose(model.LossWidth, slot, "holds "+k.String())
 	}
-	return 0, false
+	return v, ok
 }
 
 // int is an integer, and whether there is one.
@@ -147,7 +151,7 @@ const maxNs = 1 << 61
 func (w *worker) time(slot int) (int64, bool) {
 	v, ok := w.row.Int(slot)
 	if !ok {
-		if v, ok = w.odd(slot); !ok {
+		if v, ok = w.whole(slot); !ok {
 			w.lose(model.LossBadTime, slot, "is "+w.row.Kind(slot).String())
 			return 0, false
 		}
