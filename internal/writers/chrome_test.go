@@ -6,13 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"lacuna/internal/evtext"
+	"lacuna/internal/golden"
 	"lacuna/internal/model"
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
 )
 
 const chromeEvents = `
@@ -211,6 +216,27 @@ func TestChromeOverlaps(t *testing.T) {
 		if checkChrome(t, trace); t.Failed() {
 			t.Fatalf("in round %d", round)
 		}
+	}
+}
+
+// Real captures, among them one with kernels of graphs that overlap on their stream.
+func TestChromeCorpus(t *testing.T) {
+	root := golden.Corpus(t)
+	var paths []string
+	for _, f := range []string{"system/llm_decode/fixed/torch.json.gz", "public/nsys/pipit-cloverleaf/capture.sqlite.zst", "public/nsys/darknet-cudnn-gtx1650/capture.sqlite.zst"} {
+		paths = append(paths, filepath.Join(root, f))
+	}
+	if os.Getenv("LACUNA_CORPUS") == "all" {
+		paths = append(golden.CorpusFiles(t, "public/kineto", ".json.gz", ".json"), golden.CorpusFiles(t, "public/nsys", ".sqlite.zst")...)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			trace, err := reader.Open(t.Context(), path, readers.All, reader.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkChrome(t, trace)
+		})
 	}
 }
 
