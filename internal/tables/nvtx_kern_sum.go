@@ -76,9 +76,10 @@ type rangeKernels struct {
 	inst    []int64      // by group: kernels
 	ranges  []int64      // by group: ranges that contain one of its kernels
 
-	first, byCall []int32 // the kernels of call c are byCall[first[c]:first[c+1]]
-	counted       map[[2]uint32]struct{}
-	twice         map[[2]uint32]struct{} // kernels of twins, by group
+	first, byCall []int32                // the kernels of call c are byCall[first[c]:first[c+1]]
+	firstGroup    []uint32               // by range: one more than the first group that it counted in
+	counted       map[[2]uint32]struct{} // range and group: the others that it counted in
+	twice         map[[2]uint32]struct{} // kernel and group, of twins: counted
 }
 
 func fillNVTXKernSum(in []*facts.Facts, args Args, out *Rows) error {
@@ -89,7 +90,7 @@ func fillNVTXKernSum(in []*facts.Facts, args Args, out *Rows) error {
 	if err := needRanges("nvtx_kern_sum", f.Trace); err != nil {
 		return err
 	}
-	x := &rangeKernels{f: f, kernels: nameKernels(f, args), labels: labelRanges(f.Trace),
+	x := &rangeKernels{f: f, kernels: nameKernels(f, args), labels: labelRanges(f.Trace), firstGroup: make([]uint32, f.Trace.Ranges.Len()),
 		counted: make(map[[2]uint32]struct{}), twice: make(map[[2]uint32]struct{})}
 	x.indexCalls()
 	if !x.gather() {
@@ -125,8 +126,8 @@ func (x *rangeKernels) indexCalls() {
 func (x *rangeKernels) gather() bool {
 	thread, twins := x.f.Trace.Calls.Thread, x.f.Twins()
 	inside := make([]bool, len(thread))
-	times := make(map[uint32]int32) // by label: how many of its ranges are around the call
-	var met []uint32                // labels, in the order met
+	times := make([]int32, len(x.labels.all)) // by label: how many of its ranges are around the call
+	var met []uint32                          // labels, in the order met
 	pairs := 0
 	x.f.EachEnclosing(func(call, first int32, rows []int32) bool {
 		kernels := x.byCall[x.first[first]:x.first[first+1]]
@@ -134,8 +135,10 @@ func (x *rangeKernels) gather() bool {
 			return true
 		}
 		inside[first] = true
+		for _, l := range met {
+			times[l] = 0
+		}
 		met = met[:0]
-		clear(times)
 		for _, row := range rows {
 			l := x.labels.group[row]
 			if times[l]++; times[l] == 1 {
@@ -194,6 +197,14 @@ func (x *rangeKernels) add(k rangeKernel, kernel, times int32, twins bool) {
 // addRange counts a range in a group, once.
 func (x *rangeKernels) addRange(k rangeKernel, row int32) {
 	g := x.group(k)
+	switch x.firstGroup[row] {
+	case g + 1:
+		return
+	case 0:
+		x.firstGroup[row] = g + 1
+		x.ranges[g]++
+		return
+	}
 	key := [2]uint32{uint32(row), g}
 	if _, again := x.counted[key]; !again {
 		x.counted[key] = struct{}{}
