@@ -26,8 +26,9 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 		}
 	}
 	b, step := r.Budget, r.Budget.StepMs()
-	if step <= 0 {
+	if step <= 0 || len(r.PerDevice) == 0 {
 		add("info "+path, "what the file holds, and what it lacks")
+		add("stats "+path, "the tables that it has something for")
 		return out
 	}
 	if markersFree && (r.Steps.Source == "none" || r.Steps.Source == "periodicity") {

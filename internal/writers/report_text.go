@@ -111,6 +111,9 @@ type budgetRow struct {
 // budget draws the bar and what its parts take; under idle, what the host did meanwhile.
 func (p *printer) budget(r *report.Report) {
 	b, step := r.Budget, r.Budget.StepMs()
+	if len(r.PerDevice) == 0 {
+		return // no GPU: nothing waits
+	}
 	p.line("")
 	p.line("  " + p.bar(b, min(p.width()-4, maxBar)))
 	p.line("")
@@ -129,7 +132,7 @@ func (p *printer) budget(r *report.Report) {
 		what string
 	}{{b.CommOverlapped, "communication"}, {b.CopyOverlapped, "copies"}} {
 		if x.ms/step >= 0.001 {
-			p.prose("    ", 4, fmt.Sprintf("%s ms of %s are hidden behind other work and not counted again", fixed(x.ms, msDigits(step)), x.what))
+			p.prose("    ", 4, fmt.Sprintf("another %s ms of %s lie hidden behind other work", fixed(x.ms, msDigits(step)), x.what))
 		}
 	}
 }

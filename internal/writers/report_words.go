@@ -22,7 +22,7 @@ func headline(r *report.Report, show shower) string {
 		return "There is no GPU work and no step in this capture."
 	}
 	digits := msDigits(step)
-	ms := func(v float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+	ms := func(v float64) string { return fixed(v, digits) }
 	var s strings.Builder
 	what := "A step"
 	if r.Steps.Basis == "host" {
@@ -30,12 +30,12 @@ func headline(r *report.Report, show shower) string {
 	}
 	switch {
 	case r.Steps.Source == "none":
-		fmt.Fprintf(&s, "The capture shows %s ms of work, taken as one step: no step markers were found.", ms(step))
+		fmt.Fprintf(&s, "The capture covers %s ms.", ms(step))
 	case r.Steps.Count == 1:
-		fmt.Fprintf(&s, "%s takes %s ms (one step, by %s).", what, ms(r.Steps.MeanMs), sourceWords(r.Steps.Source))
+		fmt.Fprintf(&s, "%s takes %s ms (one step%s).", what, ms(r.Steps.MeanMs), foundBy(r.Steps.Source))
 	default:
-		fmt.Fprintf(&s, "%s takes %s ms (median %s, p10 %s, p90 %s; %s steps by %s).", what, ms(r.Steps.MeanMs), ms(r.Steps.MedianMs),
-			ms(r.Steps.P10Ms), ms(r.Steps.P90Ms), unit.FormatCount(int64(r.Steps.Count)), sourceWords(r.Steps.Source))
+		fmt.Fprintf(&s, "%s takes %s ms (median %s, p10 %s, p90 %s; %s steps%s).", what, ms(r.Steps.MeanMs), ms(r.Steps.MedianMs),
+			ms(r.Steps.P10Ms), ms(r.Steps.P90Ms), unit.FormatCount(int64(r.Steps.Count)), foundBy(r.Steps.Source))
 	}
 	s.WriteString(whereItGoes(r, show))
 	return s.String()
@@ -48,14 +48,17 @@ const worthSaying = 0.05
 func whereItGoes(r *report.Report, show shower) string {
 	b, step := r.Budget, r.Budget.StepMs()
 	share := func(ms float64) string { return percent(ms/step) + " %" }
-	gpu := "the GPU"
-	if len(r.PerDevice) > 1 {
-		gpu = fmt.Sprintf("a GPU (mean of %d)", len(r.PerDevice))
-	}
 	if b.Compute+b.CommExposed+b.Copy <= 0 {
 		return " No GPU works in it."
 	}
-	s := fmt.Sprintf(" Of it %s computes %s", gpu, share(b.Compute))
+	s := " Of it the GPU computes "
+	switch n := len(r.PerDevice); {
+	case n > 1 && math.Abs(r.Steps.MeanMs-step) > 0.005*step: // the steps told are the slowest rank's
+		s = fmt.Sprintf(" That is the slowest; the mean of %d GPUs is %s ms, of which a GPU computes ", n, fixed(step, msDigits(step)))
+	case n > 1:
+		s = fmt.Sprintf(" Of it a GPU (mean of %d) computes ", n)
+	}
+	s += share(b.Compute)
 	if b.CommExposed/step >= worthSaying {
 		s += fmt.Sprintf(", communicates without computing %s", share(b.CommExposed))
 	}
@@ -65,17 +68,28 @@ func whereItGoes(r *report.Report, show shower) string {
 	s += fmt.Sprintf(" and waits %s", share(b.Idle))
 	causes := causesOf(b, show)
 	if len(causes) > 0 && causes[0].ms/step >= worthSaying {
-		if causes[0].ms >= 0.995*b.Idle {
+		switch ms := causes[0].ms; {
+		case ms >= 0.995*b.Idle:
 			s += ", all of it"
-		} else {
-			s += fmt.Sprintf(", %s", share(causes[0].ms))
+		case ms >= 0.5*b.Idle:
+			s += fmt.Sprintf(", mostly (%s)", share(ms))
+		default:
+			s += fmt.Sprintf(", the largest part (%s)", share(ms))
 		}
 		s += " while the host " + causes[0].words
 	}
 	return s + "."
 }
 
-// sourceWords says how the steps were found.
+// foundBy says how the steps were found, where the report's note does not.
+func foundBy(source string) string {
+	if source == "periodicity" {
+		return ""
+	}
+	return " by " + sourceWords(source)
+}
+
+// sourceWords names what marks the steps.
 func sourceWords(source string) string {
 	switch source {
 	case "nvtx":
@@ -184,15 +198,23 @@ func msDigits(stepMs float64) int {
 		return 1
 	case stepMs >= 10:
 		return 2
-	default:
+	case stepMs >= 0.1 || !(stepMs > 0):
 		return 3
+	case stepMs >= 0.01:
+		return 4
+	case stepMs >= 0.001:
+		return 5
 	}
+	return 6 // a nanosecond
 }
 
-// fixed is v with a number of decimals, and "-" for what is no number.
+// fixed is v with a number of decimals, and "-" for what is no number. Whole thousands are set apart.
 func fixed(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
+	}
+	if digits == 0 && math.Abs(v) >= 1e4 && math.Abs(v) < 1e15 {
+		return unit.FormatCount(int64(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
@@ -211,10 +233,15 @@ func percent(ratio float64) string {
 	return fixed(v, 1)
 }
 
-// perStep is a mean number of calls: whole where it is whole.
+// perStep is a mean number of calls: whole where it is whole, and never 0 for what is not.
 func perStep(v float64) string {
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+	switch {
+	case v == math.Trunc(v) && math.Abs(v) < 1e15:
 		return unit.FormatCount(int64(v))
+	case v > 0 && v < 0.01:
+		return "<0.01"
+	case v < 1:
+		return fixed(v, 2)
 	}
 	return fixed(v, 1)
 }
