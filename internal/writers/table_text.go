@@ -27,8 +27,9 @@ func TableText(w io.Writer, sheets []Sheet, page Page, limit int) error {
 // gap is the blanks between columns.
 const gap = 2
 
-// minText is the width below which a column of text is not shortened while columns of numbers can go.
-const minText = 24
+// minText is the width below which a column of text is not shortened while columns of numbers can go:
+// a third of the page, since names that end after a few letters tell nothing.
+func minText(width int) int { return max(24, width/3) }
 
 func (p *printer) sheet(s Sheet, limit int) {
 	p.line(p.paint(bold, p.fit(s.Table.Name+": "+s.Table.Title, p.width())))
@@ -104,7 +105,7 @@ func (p Page) localUnit(head string) string {
 // shrink makes the columns fit into width. First texts are shortened, the widest first, down to
 // minText; then columns of numbers go, the last first; then texts are shortened as far as it takes.
 func (l *tableLayout) shrink(width int, columns []tables.Column) {
-	least := minText
+	least := minText(width)
 	for over := l.total() - width; over > 0; over = l.total() - width {
 		if at := l.widest(least); at >= 0 {
 			l.widths[at] -= min(over, l.widths[at]-max(least, l.secondWidest(at)))
