@@ -61,7 +61,7 @@ var defaults = map[string]float64{
 	"Context":       1, "Stream": 7,
 	"Sequence": -1, "Seq": -1, "Peer": -1, "Rank": -1, "SendBytes": -1, "RecvBytes": -1,
 	"AllocatedBytes": -1, "ReservedBytes": -1, "PyCalls.Parent": -1, "Flags": -1,
-	"GBs": math.NaN(), "Tag": float64(model.NoTag),
+	"GBs": math.NaN(), "Tag": float64(model.NoTag), "Threads.Priority": float64(model.NoPriority),
 }
 
 // none is the absent value of every uint32 column that has one.

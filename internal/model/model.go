@@ -31,6 +31,7 @@ const (
 	NoDevice     = ^uint32(0)        // device unknown
 	NoSequence   = int64(-1)         // operator without a sequence number
 	NoTag        = int64(-1 << 63)   // MPI call without a message tag; -1 is any tag
+	NoPriority   = int32(-1)         // thread of unknown priority
 	NoGraph      = uint32(0)         // not part of a CUDA graph
 	OpenDurNs    = int64(-1)         // a range that was never closed
 )
@@ -158,9 +159,10 @@ type Process struct {
 
 // A Thread is a host thread.
 type Thread struct {
-	Process ProcessRow
-	Tid     int64
-	Name    string
+	Process  ProcessRow
+	Tid      int64
+	Name     string
+	Priority int32 // as the operating system counts; NoPriority: unknown
 }
 
 // A Domain is an NVTX domain of one process. The default domain has no row.

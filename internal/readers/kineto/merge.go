@@ -95,7 +95,7 @@ func (m *merger) thread(pid, tid int64) model.ThreadRow {
 	if !ok {
 		row = model.ThreadRow(len(m.trace.Threads))
 		m.threads[key] = row
-		m.trace.Threads = append(m.trace.Threads, model.Thread{Process: m.process(pid), Tid: tid})
+		m.trace.Threads = append(m.trace.Threads, model.Thread{Process: m.process(pid), Tid: tid, Priority: model.NoPriority})
 	}
 	m.lastKey, m.lastRow = key, row
 	return row

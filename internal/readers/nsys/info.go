@@ -217,10 +217,18 @@ func (r *reading) people() {
 			r.trace.Processes[p].Name = string(row.Bytes(1))
 		}
 	})
-	r.each("ThreadNames", []string{"globalTid", "nameId"}, func(row *sqlite.Row) {
+	r.each("ThreadNames", []string{"globalTid", "nameId", "priority"}, func(row *sqlite.Row) {
 		id, _ := row.Int(0)
-		if t, ok := r.threads[id]; ok && r.trace.Threads[t].Name == "" {
-			r.trace.Threads[t].Name = r.string(row, 1)
+		n, ok := r.threads[id]
+		if !ok {
+			return
+		}
+		t := &r.trace.Threads[n]
+		if t.Name == "" {
+			t.Name = r.string(row, 1)
+		}
+		if p, ok := row.Int(2); ok && p == int64(int32(p)) {
+			t.Priority = int32(p)
 		}
 	})
 	for id, rank := range r.ranks() {
