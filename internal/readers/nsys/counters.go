@@ -2,7 +2,11 @@ package nsys
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lacuna/internal/model"
@@ -45,7 +49,70 @@ func (r *reading) counters() {
 			track, ok := net[[3]int64{w.i64(1, 0), w.i64(2, 0), w.i64(3, 0)}]
 			return put(w, i, track, ok, 4)
 		}})
+	r.genericMetrics()
 	sortCounters(c)
+}
+
+// genericMetrics reads GPU metrics as they were stored until 2022: an event holds all of them as JSON,
+// {"SM Active": "50", …}, and its type says by way of its source that it is one.
+func (r *reading) genericMetrics() {
+	source := func(row *sqlite.Row, column int) string {
+		var about struct{ Name string }
+		_ = json.Unmarshal(row.Bytes(column), &about) // what is no JSON has no name
+		return about.Name
+	}
+	sources, types := make(map[int64]bool), make(map[int64]bool)
+	r.each("GENERIC_EVENT_SOURCES", []string{"sourceId", "data"}, func(row *sqlite.Row) {
+		id, _ := row.Int(0)
+		sources[id] = source(row, 1) == "GpuMetrics"
+	})
+	r.each("GENERIC_EVENT_TYPES", []string{"typeId", "sourceId"}, func(row *sqlite.Row) {
+		id, _ := row.Int(0)
+		from, _ := row.Int(1)
+		types[id] = sources[from]
+	})
+	ordinals, c := r.ordinals(), &r.trace.Counters
+	type key struct {
+		kind int64
+		name string
+	}
+	tracks := make(map[key]uint32)
+	r.each("GENERIC_EVENTS", []string{"timestamp", "rawTimestamp", "typeId", "data"}, func(row *sqlite.Row) {
+		kind, _ := row.Int(2)
+		timeNs, ok := row.Int(0)
+		if !ok {
+			timeNs, ok = row.Int(1)
+		}
+		var values map[string]any
+		if !types[kind] || !ok || timeNs < -maxNs || timeNs > maxNs || json.Unmarshal(row.Bytes(3), &values) != nil {
+			return
+		}
+		r.trace.Info.Events++
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			v, err := strconv.ParseFloat(fmt.Sprint(values[name]), 64)
+			if err != nil {
+				continue
+			}
+			track, have := tracks[key{kind, name}]
+			if !have && len(tracks) == maxTracks {
+				continue
+			}
+			if !have {
+				metric, unit := splitUnit(name)
+				track = r.track(model.CounterTrack{Name: metric, Unit: unit, Device: deviceOf(kind, ordinals)})
+				tracks[key{kind, name}] = track
+			}
+			c.TimeNs, c.Track, c.Value = append(c.TimeNs, timeNs), append(c.Track, track), append(c.Value, v)
+		}
+	})
+}
+
+// deviceOf is the CUDA ordinal of the GPU that a typeId is of: nsys' number of it is the low byte.
+func deviceOf(kind int64, ordinals map[int64]uint32) uint32 {
+	if device, ok := ordinals[kind&0xff]; ok {
+		return device
+	}
+	return uint32(kind & 0xff)
 }
 
 // track adds a row of Trace.Tracks.
@@ -55,7 +122,7 @@ func (r *reading) track(t model.CounterTrack) uint32 {
 	return uint32(len(r.trace.Tracks) - 1)
 }
 
-// gpuTracks makes a track of each metric of each GPU, by typeId and metricId. The low byte of a typeId is nsys' number of the GPU.
+// gpuTracks makes a track of each metric of each GPU, by typeId and metricId.
 func (r *reading) gpuTracks() map[[2]int64]uint32 {
 	out := make(map[[2]int64]uint32)
 	ordinals := r.ordinals()
@@ -67,11 +134,7 @@ func (r *reading) gpuTracks() map[[2]int64]uint32 {
 			return
 		}
 		name, unit := splitUnit(string(row.Bytes(2)))
-		device, known := ordinals[kind&0xff]
-		if !known {
-			device = uint32(kind & 0xff)
-		}
-		out[key] = r.track(model.CounterTrack{Name: name, Unit: unit, Device: device})
+		out[key] = r.track(model.CounterTrack{Name: name, Unit: unit, Device: deviceOf(kind, ordinals)})
 	})
 	return out
 }
@@ -90,10 +153,10 @@ func (r *reading) netTracks() map[[3]int64]uint32 {
 		global, _ := row.Int(1)
 		globals = append(globals, [2]int64{nic, global})
 	})
-	r.each("TARGET_INFO_NETWORK_METRICS", []string{"metricsListId", "metricsIdx", "name"}, func(row *sqlite.Row) {
+	r.each("TARGET_INFO_NETWORK_METRICS", []string{"metricsListId", "metricsIdx", "name", "unit"}, func(row *sqlite.Row) {
 		list, _ := row.Int(0)
 		index, _ := row.Int(1)
-		name, unit := splitUnit(string(row.Bytes(2)))
+		name, unit := string(row.Bytes(2)), string(row.Bytes(3))
 		for _, g := range globals {
 			key := [3]int64{list, index, g[1]}
 			if _, have := out[key]; !have && len(out) < maxTracks {

@@ -123,16 +123,20 @@ func TestCounters(t *testing.T) {
 		INSERT INTO GPU_METRICS VALUES (20, 72057594037928193, 5, 1000), (20, 72057594037928193, 4, 77), (10, 72057594037928193, 4, 50), (10, 1, 4, 1);
 		CREATE TABLE TARGET_INFO_NIC_INFO (nicId INTEGER, name TEXT); INSERT INTO TARGET_INFO_NIC_INFO VALUES (5, 'mlx5_0');
 		CREATE TABLE NIC_ID_MAP (nicId INTEGER, globalId INTEGER); INSERT INTO NIC_ID_MAP VALUES (5, 500);
-		CREATE TABLE TARGET_INFO_NETWORK_METRICS (metricsListId INTEGER, metricsIdx INTEGER, name TEXT); INSERT INTO TARGET_INFO_NETWORK_METRICS VALUES (1, 0, 'Bytes sent');
+		CREATE TABLE TARGET_INFO_NETWORK_METRICS (metricsListId INTEGER, metricsIdx INTEGER, name TEXT, description TEXT, unit TEXT); INSERT INTO TARGET_INFO_NETWORK_METRICS VALUES (1, 0, 'Bytes sent', '', 'B');
 		CREATE TABLE NET_NIC_METRIC (start INTEGER, end INTEGER, globalId INTEGER, portId INTEGER, metricsListId INTEGER, metricsIdx INTEGER, value INTEGER);
-		INSERT INTO NET_NIC_METRIC VALUES (5, 6, 500, 1, 1, 0, 12345);`)
+		INSERT INTO NET_NIC_METRIC VALUES (5, 6, 500, 1, 1, 0, 12345);
+		CREATE TABLE GENERIC_EVENT_SOURCES (sourceId INTEGER PRIMARY KEY, data TEXT); INSERT INTO GENERIC_EVENT_SOURCES VALUES (7, '{"Name": "GpuMetrics"}'), (8, '{"Name": "FTrace"}');
+		CREATE TABLE GENERIC_EVENT_TYPES (typeId INTEGER PRIMARY KEY, sourceId INTEGER, data TEXT); INSERT INTO GENERIC_EVENT_TYPES VALUES (256, 7, '{}'), (257, 8, '{}');
+		CREATE TABLE GENERIC_EVENTS (rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER, data TEXT);
+		INSERT INTO GENERIC_EVENTS VALUES (30, NULL, 256, '{"SM Active": "50", "Name": "x"}'), (31, 29, 256, '{"SM Active": 51.5}'), (1, 1, 257, '{"a": 1}'), (2, 2, 256, 'no JSON');`)
 	trace := mustRead(t, path, 0)
 	var got []string
 	for i := range trace.Counters.TimeNs {
 		track := trace.Tracks[trace.Counters.Track[i]]
 		got = append(got, row(trace.Counters.TimeNs[i], track.Name, track.Unit, track.Device, trace.Counters.Value[i]))
 	}
-	want := "10|SMs Active|Throughput %|0|50 20|SMs Active|Throughput %|0|77 20|GPC Clock||0|1000 5|mlx5_0: Bytes sent||4294967295|12345"
+	want := "10|SMs Active|Throughput %|0|50 20|SMs Active|Throughput %|0|77 20|GPC Clock||0|1000 5|mlx5_0: Bytes sent|B|4294967295|12345 29|SM Active||1|51.5 30|SM Active||1|50"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}

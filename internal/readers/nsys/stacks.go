@@ -42,23 +42,36 @@ func (r *reading) chain(table string) map[int64]model.FrameRow {
 		l.ID[i], l.Depth[i], l.Symbol[i], l.Module[i] = id, w.i64(1, 0), w.named(2), w.named(3)
 		return true
 	}})
+	order := l.order()
+	innermost := make(map[int64]model.FrameRow)
+	for at := 0; at < len(order); {
+		end := at + 1
+		for end < len(order) && l.ID[order[end]] == l.ID[order[at]] {
+			end++
+		}
+		row := model.NoFrame
+		for i := end - 1; i >= at; i-- { // from the outermost frame inwards: a frame's caller is known before the frame
+			row = r.frame(frame{row, l.Symbol[order[i]], l.Module[order[i]]})
+		}
+		innermost[l.ID[order[at]]] = row
+		at = end
+	}
+	return innermost
+}
+
+// order is the rows by stack, each from the innermost frame outwards: as files have them.
+func (l *links) order() []int {
 	order := make([]int, len(l.ID))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		// within a stack from the outermost frame inwards: a frame's caller is known before the frame
-		return cmp.Or(cmp.Compare(l.ID[a], l.ID[b]), cmp.Compare(l.Depth[b], l.Depth[a]))
-	})
-	innermost := make(map[int64]model.FrameRow)
-	for _, i := range order {
-		caller, ok := innermost[l.ID[i]]
-		if !ok {
-			caller = model.NoFrame
-		}
-		innermost[l.ID[i]] = r.frame(frame{caller, l.Symbol[i], l.Module[i]})
+	compare := func(a, b int) int {
+		return cmp.Or(cmp.Compare(l.ID[a], l.ID[b]), cmp.Compare(l.Depth[a], l.Depth[b]))
 	}
-	return innermost
+	if !slices.IsSortedFunc(order, compare) {
+		slices.SortStableFunc(order, compare)
+	}
+	return order
 }
 
 // frame is the row of f.
