@@ -38,8 +38,8 @@ func (e *Env) commonFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no remarks on stderr, only errors")
 }
 
-// checkFlags refuses values that no command takes.
-func (e *Env) checkFlags() error {
+// checkFlags refuses values that no command takes, and to write over one of the inputs.
+func (e *Env) checkFlags(inputs []string) error {
 	switch e.color {
 	case "auto", "always", "never":
 	default:
@@ -47,6 +47,15 @@ func (e *Env) checkFlags() error {
 	}
 	if e.width < 0 || e.width > 10_000 {
 		return errCall("--width %d: want 0 to 10000 columns", e.width)
+	}
+	out, err := os.Stat(e.output)
+	if e.output == "" || err != nil || !out.Mode().IsRegular() {
+		return nil
+	}
+	for _, path := range inputs {
+		if in, err := os.Stat(path); err == nil && os.SameFile(in, out) {
+			return errCall("-o %s: is an input too", e.output)
+		}
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (e *Env) hang(c *Command) *cobra.Command {
 		x.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	x.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := e.checkFlags(); err != nil {
+		if err := e.checkFlags(args); err != nil {
 			return err
 		}
 		return run(cmd.Context(), e, args)

@@ -33,7 +33,7 @@ type Contents struct {
 	Streams   []StreamInfo  `json:"streams"`
 	Processes []ProcessInfo `json:"processes"`
 	Domains   []string      `json:"nvtx_domains"`
-	Ranges    []NameCount   `json:"ranges"` // names, most frequent first; at most maxRangeNames
+	Ranges    []NameCount   `json:"ranges"` // names, most frequent first; at most MaxRangeNames
 	Steps     StepsInfo     `json:"steps"`
 	Tables    []NameCount   `json:"tables"` // the tables of the model that have rows
 	Missing   []Abstained   `json:"missing"`
@@ -91,8 +91,8 @@ type NameText struct {
 	Text string `json:"text"`
 }
 
-// maxRangeNames is how many names of ranges are listed.
-const maxRangeNames = 20
+// MaxRangeNames is how many names of ranges are listed.
+const MaxRangeNames = 20
 
 // ContentsOf describes a capture, of which all parts were read.
 func ContentsOf(f *facts.Facts) (*Contents, error) {
@@ -245,5 +245,5 @@ func rangeNames(t *model.Trace) []NameCount {
 	slices.SortFunc(out, func(a, b NameCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
-	return out[:min(len(out), maxRangeNames)]
+	return out[:min(len(out), MaxRangeNames)]
 }

@@ -28,7 +28,11 @@ func ContentsText(w io.Writer, c *report.Contents, page Page) error {
 	p.counts("Tables", "rows", c.Tables)
 	p.streams(c.Streams)
 	p.processes(c.Processes)
-	p.counts("Range names", "times", c.Ranges)
+	title := "Range names"
+	if len(c.Ranges) == report.MaxRangeNames {
+		title = "Most frequent range names"
+	}
+	p.counts(title, "times", c.Ranges)
 	if len(c.Domains) > 0 {
 		p.heading("NVTX domains")
 		p.prose("  ", 2, p.clean(strings.Join(c.Domains, ", ")))
@@ -83,28 +87,40 @@ func originFields(c *report.Contents) []field {
 	return out
 }
 
+// deviceFields describes the GPUs; neighbours that are alike share a line.
 func (p *printer) deviceFields(c *report.Contents) {
-	for _, d := range c.Devices {
-		var about []string
-		add := func(known bool, format string, args ...any) {
-			if known {
-				about = append(about, fmt.Sprintf(format, args...))
-			}
+	list := c.Devices
+	for i := 0; i < len(list); {
+		words, n := deviceWords(list[i]), 1
+		for i+n < len(list) && deviceWords(list[i+n]) == words {
+			n++
 		}
-		name := d.Name
-		if name == "" {
-			name = "unnamed"
+		name := fmt.Sprintf("GPU %d", list[i].Ordinal)
+		if n > 1 {
+			name = fmt.Sprintf("GPU %d to %d", list[i].Ordinal, list[i+n-1].Ordinal)
 		}
-		add(true, "%s", name)
-		add(d.ComputeMajor > 0, "compute %d.%d", d.ComputeMajor, d.ComputeMinor)
-		add(d.SMs > 0, "%d SMs", d.SMs)
-		add(d.ClockHz > 0, "up to %s MHz", unit.FormatCount(d.ClockHz/1e6))
-		add(d.MemoryBytes > 0, "%s", unit.FormatBytes(d.MemoryBytes))
-		add(d.BandwidthBps > 0, "%s GB/s peak", unit.FormatCount(d.BandwidthBps/1e9))
-		add(d.L2Bytes > 0, "%s of L2", unit.FormatBytes(d.L2Bytes))
-		add(!d.Used, "not used in the capture")
-		p.fields([]field{{fmt.Sprintf("GPU %d", d.Ordinal), strings.Join(about, ", ")}})
+		p.fields([]field{{name, words}})
+		i += n
 	}
+}
+
+func deviceWords(d report.DeviceInfo) string {
+	var about []string
+	add := func(known bool, format string, args ...any) {
+		if known {
+			about = append(about, fmt.Sprintf(format, args...))
+		}
+	}
+	add(d.Name != "", "%s", d.Name)
+	add(d.Name == "", "unnamed")
+	add(d.ComputeMajor > 0, "compute %d.%d", d.ComputeMajor, d.ComputeMinor)
+	add(d.SMs > 0, "%d SMs", d.SMs)
+	add(d.ClockHz > 0, "up to %s MHz", unit.FormatCount(d.ClockHz/1e6))
+	add(d.MemoryBytes > 0, "%s", unit.FormatBytes(d.MemoryBytes))
+	add(d.BandwidthBps > 0, "%s GB/s peak", unit.FormatCount(d.BandwidthBps/1e9))
+	add(d.L2Bytes > 0, "%s of L2", unit.FormatBytes(d.L2Bytes))
+	add(!d.Used, "not used in the capture")
+	return strings.Join(about, ", ")
 }
 
 // stepsWords says which step markers there are.
@@ -117,9 +133,9 @@ func stepsWords(s report.StepsInfo) string {
 		text += fmt.Sprintf(" (%s)", s.Marker)
 	}
 	if s.Device == 0 {
-		return fmt.Sprintf("%s steps of the host %s; none with GPU work.", unit.FormatCount(int64(s.Host)), text)
+		return fmt.Sprintf("steps of the host: %s %s; none with GPU work.", unit.FormatCount(int64(s.Host)), text)
 	}
-	return fmt.Sprintf("%s steps of the device, %s of the host, %s.", unit.FormatCount(int64(s.Device)), unit.FormatCount(int64(s.Host)), text)
+	return fmt.Sprintf("steps of the device: %s, of the host: %s, %s.", unit.FormatCount(int64(s.Device)), unit.FormatCount(int64(s.Host)), text)
 }
 
 func (p *printer) counts(title, what string, list []report.NameCount) {

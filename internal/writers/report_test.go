@@ -75,7 +75,7 @@ func TestReportGoldens(t *testing.T) {
 
 // No line is wider than the page, and nothing of a file reaches the terminal raw.
 func TestReportWidthAndSafety(t *testing.T) {
-	for width := minPageWidth; width <= 200; width++ {
+	for width := minPageWidth; width <= 200; width += 1 + width/40 {
 		for _, ascii := range []bool{false, true} {
 			var out bytes.Buffer
 			if err := ReportText(&out, sample(), sampleAdvice, Page{Width: width, ASCII: ascii}); err != nil {
