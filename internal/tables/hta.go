@@ -31,8 +31,8 @@ type htaRank struct {
 	rows []uint32 // of work, those that count
 }
 
-// htaRanks prepares the inputs, ordered by rank. It is an error if none has GPU work.
-func htaRanks(table string, in []*facts.Facts, out *Rows) ([]htaRank, error) {
+// htaRanks prepares the inputs, ordered by rank. A job without GPU work is no error: it has no rows, and a note says why.
+func htaRanks(in []*facts.Facts, out *Rows) []htaRank {
 	var ranks []htaRank
 	var leftOut, work int
 	for i, rank := range rankNumbers(in, out) {
@@ -42,13 +42,23 @@ func htaRanks(table string, in []*facts.Facts, out *Rows) ([]htaRank, error) {
 		work += w.Len()
 	}
 	if work == 0 {
-		return nil, &MissingError{table, "GPU work", "record with activities CPU and CUDA (torch.profiler) or nsys profile --trace=cuda"}
+		out.Notes = append(out.Notes, "no GPU work: record with activities CPU and CUDA (torch.profiler), or nsys profile --trace=cuda")
 	}
 	slices.SortStableFunc(ranks, func(a, b htaRank) int { return cmp.Compare(a.rank, b.rank) })
 	if leftOut > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d pieces of GPU work belong to the last ProfilerStep and are left out", leftOut, work))
 	}
-	return ranks, nil
+	return ranks
+}
+
+// noteCalls says why a table of launches has no rows although there is GPU work.
+func noteCalls(ranks []htaRank, out *Rows) {
+	for _, r := range ranks {
+		if len(out.Rows) == 0 && len(r.rows) > 0 {
+			out.Notes = append(out.Notes, "no calls that launched GPU work: record CUDA's API calls too (activity CPU of torch.profiler)")
+			return
+		}
+	}
 }
 
 // rankNumbers is what the captures say their ranks are; if one does not or two say the same, their positions.

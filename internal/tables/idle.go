@@ -40,10 +40,7 @@ func idleColumns(k htaKeys) []Column {
 }
 
 func fillIdle(in []*facts.Facts, _ Args, out *Rows) error {
-	ranks, err := htaRanks("idle", in, out)
-	if err != nil {
-		return err
-	}
+	ranks := htaRanks(in, out)
 	keys := keysOf(ranks, true)
 	out.Columns = idleColumns(keys)
 	for _, r := range ranks {

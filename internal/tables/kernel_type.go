@@ -31,10 +31,7 @@ percentage is of the sum of all rows, both in whole microseconds as HTA has them
 }
 
 func fillKernelType(in []*facts.Facts, _ Args, out *Rows) error {
-	ranks, err := htaRanks("kernel_type", in, out)
-	if err != nil {
-		return err
-	}
+	ranks := htaRanks(in, out)
 	var sums [htaAll + 1]int64
 	for _, r := range ranks {
 		lanes, rows := r.lanesOf(false)

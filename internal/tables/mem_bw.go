@@ -31,10 +31,7 @@ var memBWColumns = append([]Column{rankColumn, {"name", unit.Text, "direction of
 	describedAs("memory_bw_gbps", unit.GBps, "copies")...)
 
 func fillMemBW(in []*facts.Facts, _ Args, out *Rows) error {
-	ranks, err := htaRanks("mem_bw", in, out)
-	if err != nil {
-		return err
-	}
+	ranks := htaRanks(in, out)
 	for _, r := range ranks {
 		samples := r.bandwidths()
 		for _, name := range slices.Sorted(maps.Keys(samples)) {

@@ -26,10 +26,7 @@ func overlapColumns(k htaKeys) []Column {
 }
 
 func fillOverlap(in []*facts.Facts, _ Args, out *Rows) error {
-	ranks, err := htaRanks("overlap", in, out)
-	if err != nil {
-		return err
-	}
+	ranks := htaRanks(in, out)
 	keys := keysOf(ranks, false)
 	out.Columns = overlapColumns(keys)
 	for _, r := range ranks {

@@ -29,10 +29,7 @@ func queueColumns(k htaKeys) []Column {
 }
 
 func fillQueue(in []*facts.Facts, _ Args, out *Rows) error {
-	ranks, err := htaRanks("queue", in, out)
-	if err != nil {
-		return err
-	}
+	ranks := htaRanks(in, out)
 	keys := keysOf(ranks, true)
 	out.Columns = queueColumns(keys)
 	for _, r := range ranks {
@@ -43,9 +40,7 @@ func fillQueue(in []*facts.Facts, _ Args, out *Rows) error {
 			}
 		}
 	}
-	if len(out.Rows) == 0 {
-		return &MissingError{"queue", "calls that launched GPU work", "record CUDA API calls too: activities CPU and CUDA, or nsys profile --trace=cuda"}
-	}
+	noteCalls(ranks, out)
 	return nil
 }
 

@@ -35,10 +35,7 @@ func temporalColumns(k htaKeys) []Column {
 }
 
 func fillTemporal(in []*facts.Facts, _ Args, out *Rows) error {
-	ranks, err := htaRanks("temporal", in, out)
-	if err != nil {
-		return err
-	}
+	ranks := htaRanks(in, out)
 	keys := keysOf(ranks, false)
 	out.Columns = temporalColumns(keys)
 	for _, r := range ranks {

@@ -30,6 +30,8 @@ var (
 func ScaleOf(u Unit, largest float64) Scale {
 	s := Scale{unit: u, symbol: u.Symbol(), div: 1}
 	switch {
+	case u == Ms: // columns that add up: all on one scale
+		s.div, s.digits = 1e6, 3
 	case u.IsTime():
 		return s.among(timeSteps, largest)
 	case u == Bytes:
