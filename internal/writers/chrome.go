@@ -220,7 +220,7 @@ func (c *chrome) arrow(cat string, fromPid, fromTid, fromNs, toPid, toTid, toNs 
 func (c *chrome) links() {
 	l := &c.t.Links
 	for i := range l.Len() {
-		from, to := c.host(l.FromThread[i], ""), c.host(l.ToThread[i], "")
-		c.arrow("fwdbwd", c.tracks[from].pid, c.tracks[from].tid, l.FromNs[i], c.tracks[to].pid, c.tracks[to].tid, l.ToNs[i])
+		from, to := c.host(at(l.FromThread, i, model.NoThread), ""), c.host(at(l.ToThread, i, model.NoThread), "")
+		c.arrow("fwdbwd", c.tracks[from].pid, c.tracks[from].tid, at(l.FromNs, i, 0), c.tracks[to].pid, c.tracks[to].tid, at(l.ToNs, i, 0))
 	}
 }
