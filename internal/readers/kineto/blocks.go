@@ -25,7 +25,7 @@ func parserCount() int { return max(1, runtime.GOMAXPROCS(0)) }
 
 // A block is a run of the file, and then what a parser made of it on the guess that it begins between two events.
 type block struct {
-	buf  []byte // blockBytes long, reused
+	buf  []byte // of the outer's blockBytes, reused
 	text []byte // the part of buf in use
 	base int64
 	err  error // why there is no next block; io.EOF at a proper end
@@ -46,7 +46,7 @@ func (o *outer) events(ctx context.Context) error {
 		free <- &block{parsed: make(chan struct{}, 1)}
 	}
 	work, order := make(chan *block, cap(free)), make(chan *block, cap(free))
-	go cutBlocks(ctx, o.in, o.offset, free, work, order)
+	go cutBlocks(ctx, o.in, o.offset, o.blockBytes, free, work, order)
 	for i := range n {
 		p := o.parser(i)
 		go func() {
@@ -72,7 +72,7 @@ func (o *outer) parser(i int) *parser {
 }
 
 // cutBlocks reads in and cuts it, until it ends or nobody wants more.
-func cutBlocks(ctx context.Context, in io.Reader, base int64, free <-chan *block, work, order chan<- *block) {
+func cutBlocks(ctx context.Context, in io.Reader, base int64, size int, free <-chan *block, work, order chan<- *block) {
 	defer close(work)
 	defer close(order)
 	var carry []byte
@@ -84,7 +84,7 @@ func cutBlocks(ctx context.Context, in io.Reader, base int64, free <-chan *block
 			return
 		}
 		if b.buf == nil {
-			b.buf = make([]byte, blockBytes)
+			b.buf = make([]byte, size)
 		}
 		n := copy(b.buf, carry)
 		var err error
@@ -118,14 +118,14 @@ type joiner struct {
 	order  <-chan *block
 
 	block *block // the block in hand
-	text  []byte // what of it is not done with
+	text  []byte // what is not done with, from outer.offset on: of the block, or joined
 	part  part
 }
 
 // next gives the block in hand back and waits for the next one. It is false at the end of the input.
 func (j *joiner) next(ctx context.Context) (bool, error) {
 	if j.block != nil {
-		if err := j.block.err; err != nil {
+		if j.block.err != nil {
 			return false, nil
 		}
 		j.free <- j.block
@@ -137,7 +137,7 @@ func (j *joiner) next(ctx context.Context) (bool, error) {
 			return false, ctx.Err()
 		}
 		<-b.parsed
-		j.block, j.text = b, b.text
+		j.block, j.text, j.outer.offset = b, b.text, b.base
 		return true, ctx.Err()
 	case <-ctx.Done():
 		return false, ctx.Err()
@@ -156,12 +156,11 @@ func (j *joiner) run(ctx context.Context) error {
 			j.cut("inside traceEvents, between two events", 0)
 			return nil
 		}
-		o.progress(j.block.base)
+		o.progress()
 		m.add(&j.block.part)
 		end := j.block.ending
 		for {
-			j.text = j.text[end.at:]
-			o.offset = j.block.base + int64(len(j.block.text)-len(j.text))
+			j.advance(end.at)
 			if end.state == closed {
 				return nil
 			}
@@ -169,55 +168,77 @@ func (j *joiner) run(ctx context.Context) error {
 				break
 			}
 			// An event goes on behind the block: the guess for the next block was wrong.
-			done, err := j.straddling(ctx)
-			if err != nil || done {
+			if ended, err := j.straddling(ctx); err != nil || ended {
 				return err
 			}
-			end = j.parser.run(j.text, j.block.base+int64(len(j.block.text)-len(j.text)), &j.part)
+			end = j.parser.run(j.text, o.offset, &j.part)
 			m.add(&j.part)
 		}
 	}
 }
 
-// straddling collects the value that begins at text and ends in a later block, merges it, and leaves
-// text behind it. done says that the input ended first.
-func (j *joiner) straddling(ctx context.Context) (done bool, err error) {
-	var s skipper
-	from := j.outer.offset
+// advance is done with n bytes of text.
+func (j *joiner) advance(n int) {
+	j.text = j.text[n:]
+	j.outer.offset += int64(n)
+}
+
+// straddling joins text, which begins an event that ends in a later block, with all blocks up to there.
+// An event that is too long, or turns out to be broken, is left out. ended says that the input ended first.
+func (j *joiner) straddling(ctx context.Context) (ended bool, err error) {
+	o, from := j.outer, j.outer.offset
 	whole := append([]byte(nil), j.text...)
-	s.feed(j.text)
+	var s skipper
+	s.feed(whole)
+	long, check := false, suspectBytes
 	for {
 		ok, err := j.next(ctx)
 		if err != nil {
 			return false, err
 		}
 		if !ok {
-			j.cut("inside an event", j.outer.offset-from)
-			j.outer.cutAt = from
+			if !long && strictEnd(whole, 0) == bad {
+				j.abandon(whole, from)
+				return false, nil
+			}
+			j.cut("inside an event", o.offset+int64(len(j.text))-from)
+			o.cutAt = from
 			return true, nil
 		}
-		j.outer.m.learn(&j.block.part) // its rows are not used, its texts may be by later parts
-		n, ended := s.feed(j.text)
-		if len(whole)+n <= maxEventBytes {
-			whole = append(whole, j.text[:n]...)
-		} else {
-			whole = whole[:maxEventBytes]
-		}
-		j.text = j.text[n:]
-		j.outer.offset = j.block.base + int64(n)
-		if !ended {
+		o.m.learn(&j.block.part) // its rows are not used; its texts may be by later parts
+		n, done := s.feed(j.text)
+		switch {
+		case done && long:
+			o.bad(fmt.Sprintf("byte %d: an event of over %d MiB", from, maxEventBytes>>20))
+			j.advance(n)
+			return false, nil
+		case done:
+			j.text, o.offset = append(whole, j.text...), from
+			return false, nil
+		case long:
 			continue
 		}
-		if len(whole) == maxEventBytes {
-			j.outer.bad(fmt.Sprintf("byte %d: an event of over %d MiB", from, maxEventBytes>>20))
-			return false, nil
+		whole = append(whole, j.text...)
+		if len(whole) >= check {
+			if check = 2 * len(whole); strictEnd(whole, 0) == bad {
+				j.abandon(whole, from)
+				return false, nil
+			}
 		}
-		end := j.parser.run(append(whole, ' '), from, &j.part)
-		j.outer.m.add(&j.part)
-		if end.state == inside {
-			j.outer.bad(fmt.Sprintf("byte %d: an event that does not end", from))
+		if len(whole) > maxEventBytes {
+			whole, long = nil, true
 		}
-		return false, nil
+	}
+}
+
+// abandon leaves the broken event out that whole begins with, and goes on where the next one seems to begin.
+func (j *joiner) abandon(whole []byte, from int64) {
+	j.outer.bad(fmt.Sprintf("byte %d: is not JSON", from))
+	j.text, j.outer.offset = whole, from
+	if at := nextEvent(whole, 1); at > 0 {
+		j.advance(at)
+	} else {
+		j.advance(len(whole))
 	}
 }
 
@@ -238,13 +259,13 @@ func (o *outer) bad(example string) {
 }
 
 // progress tells how far the reading is and what may still come.
-func (o *outer) progress(merged int64) {
+func (o *outer) progress() {
 	done, total := o.src.Done(), o.src.Size
 	if o.m.want.Progress != nil {
 		o.m.want.Progress(done, total)
 	}
-	// Rows to come are as the bytes of the file to come: what was read of it became o.offset bytes and some blocks in flight.
-	if merged > 0 && total > 0 && done > 0 {
+	// Rows to come are as many as the bytes of the file to come; the blocks in flight make it a little less.
+	if total > 0 && done > 0 {
 		o.m.growth = max(1, float64(total)/float64(done))
 	}
 }

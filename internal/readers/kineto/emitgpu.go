@@ -53,10 +53,8 @@ func (p *parser) stream() uint32 {
 func (p *parser) emitKernel(start, dur int64) {
 	row := kernelRow{gpuRow: p.gpu(start, dur), collective: p.collective()}
 	if p.have&setOf(fieldGrid, fieldBlock, fieldRegisters, fieldShared, fieldBlocksPerSM, fieldWarpsPerSM, fieldOccupancy) != 0 {
-		grid, ok1 := p.dims(fieldGrid)
-		block, ok2 := p.dims(fieldBlock)
-		if ok1 && ok2 {
-			row.grid, row.block = grid, block
+		row.grid, row.block = p.dims(fieldGrid), p.dims(fieldBlock)
+		if row.grid[0]+row.block[0] != 0 {
 			p.out.has |= hasLaunch
 		}
 		if p.have.has(fieldShared) {
@@ -84,11 +82,14 @@ func (p *parser) emitKernel(start, dur int64) {
 	p.out.kernels = append(p.out.kernels, row)
 }
 
-func (p *parser) dims(f field) ([3]int32, bool) {
-	if !p.have.has(f) {
-		return [3]int32{}, false
+// dims is the three numbers of a field; 0: absent.
+func (p *parser) dims(f field) [3]int32 {
+	if p.have.has(f) {
+		if dims, ok := parseDims(p.raw(p.value[f])); ok {
+			return dims
+		}
 	}
-	return parseDims(p.raw(p.value[f]))
+	return [3]int32{}
 }
 
 // copyRow reads a copy or memset.

@@ -3,6 +3,7 @@ package kineto
 import (
 	"bytes"
 	"math"
+	"strings"
 
 	"lacuna/internal/model"
 )
@@ -11,8 +12,7 @@ func (p *parser) emitCall(start, dur int64, class model.CallClass) {
 	corr := p.uint(fieldCorr, model.NoCorr)
 	if p.have&setOf(fieldGrid, fieldBlock, fieldBytes, fieldSize) != 0 && corr != model.NoCorr {
 		row := launchRow{corr: corr, name: p.fieldText(fieldKernelName), bytes: p.int(fieldBytes, p.int(fieldSize, -1))}
-		row.grid, _ = p.dims(fieldGrid)
-		row.block, _ = p.dims(fieldBlock)
+		row.grid, row.block = p.dims(fieldGrid), p.dims(fieldBlock)
 		row.shared = p.int32(fieldShared, 0)
 		p.out.launches = append(p.out.launches, row)
 	}
@@ -205,31 +205,25 @@ func (p *parser) emitCounters() {
 }
 
 // samples reads every argument that is a number.
-func (p *parser) samples(at int64, device uint32) {
+func (p *parser) samples(timeNs int64, device uint32) {
 	b := p.b
 	if p.args.to == 0 || b[p.args.from] != '{' {
 		return
 	}
-	for i := int(p.args.from) + 1; ; {
-		i = skipSpace(b, i)
-		if b[i] == ',' {
-			i = skipSpace(b, i+1)
-		}
-		if b[i] != '"' {
+	for i, last := int(p.args.from)+1, &p.firstArg; ; {
+		node, at := p.member(i, last)
+		if at < 0 || node.closes {
 			return
 		}
-		end, _ := stringEnd(b, i+1)
-		key, v := p.key(i)
-		if end < 0 || key == nil || v < 0 {
+		end := skipValue(b, at)
+		if end < 0 {
 			return
 		}
-		to := skipValue(b, v)
-		if to < 0 {
-			return
+		if x, ok := parseFloat(b[at:end]); ok {
+			_, key, _ := strings.Cut(node.text, `"`)
+			key = key[:strings.LastIndexByte(key, '"')]
+			p.out.counters = append(p.out.counters, counterRow{timeNs: timeNs, name: p.names.text([]byte(key)), device: device, value: x})
 		}
-		if x, ok := parseFloat(b[v:to]); ok {
-			p.out.counters = append(p.out.counters, counterRow{timeNs: at, name: p.names.text(b[i+1 : end]), device: device, value: x})
-		}
-		i = to
+		last, i = node, end
 	}
 }

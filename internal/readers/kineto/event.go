@@ -15,6 +15,9 @@ type parser struct {
 	names *interner
 	id    int // tells parsers apart: a part's text IDs are those of one parser
 
+	keys            map[string]*keyNode
+	first, firstArg keyNode // before the first key of an event, and of its arguments
+
 	b    []byte // the run
 	base int64  // where b begins in the unpacked file
 	out  *part
@@ -38,7 +41,7 @@ type parser struct {
 }
 
 func newParser(id int, w *want) *parser {
-	return &parser{want: w, names: newInterner(), id: id}
+	return &parser{want: w, names: newInterner(), id: id, keys: make(map[string]*keyNode)}
 }
 
 // How a run of bytes ended.
@@ -68,11 +71,29 @@ func (p *parser) run(b []byte, base int64, out *part) ending {
 	return end
 }
 
+const (
+	// suspectBytes is how long an event is before it is looked at whether it is one.
+	suspectBytes = 64 << 10
+	// maxBroken is how many events may be broken before each is looked at first: a broken one
+	// can cost a scan of all that follows, a whole one never costs more than itself.
+	maxBroken = 16
+)
+
 func (p *parser) elements() ending {
 	b := p.b
+	broken := 0
+	var gap []byte // what was between the last two events, up to the bracket
 	for i := 0; ; {
-		for i < len(b) && (isSpace[b[i]] || b[i] == ',') {
-			i++
+		if n := len(gap); n > 0 && len(b)-i > n && string(b[i:i+n]) == string(gap) {
+			i += n - 1
+		} else {
+			from := i
+			for i < len(b) && (isSpace[b[i]] || b[i] == ',') {
+				i++
+			}
+			if i < len(b) && b[i] == '{' {
+				gap = b[from : i+1]
+			}
 		}
 		if i == len(b) {
 			return ending{i, between}
@@ -80,9 +101,22 @@ func (p *parser) elements() ending {
 		next := bad
 		switch b[i] {
 		case '{':
-			next = p.event(i + 1)
+			if broken < maxBroken || strictEnd(b, i) != bad {
+				next = p.event(i + 1)
+			}
+			if next == short && len(b)-i > suspectBytes && strictEnd(b, i) == bad {
+				next = bad // a bracket is missing: the event does not go on behind b
+			}
 		case ']':
 			return ending{i + 1, closed}
+		case '[':
+			if at := skipSpace(b, i+1); at < len(b) && b[at] == '{' {
+				next = i + 1 // a stray bracket before an event: the event is worth more than the bracket
+				p.out.events++
+				p.lose(model.LossBadEvent, i, "a bracket between two events", nil)
+				break
+			}
+			fallthrough
 		default:
 			if next = skipValue(b, i); next > 0 {
 				p.out.events++
@@ -93,6 +127,7 @@ func (p *parser) elements() ending {
 		case short:
 			return ending{i, inside}
 		case bad:
+			broken++
 			p.out.events++
 			p.lose(model.LossBadEvent, i, "is not JSON", nil)
 			if next = nextEvent(b, i+1); next < 0 {
@@ -107,33 +142,23 @@ func (p *parser) elements() ending {
 func (p *parser) event(i int) int {
 	p.kind, p.ph, p.hasCat, p.have = kindUnset, 0, false, 0
 	none := piece{}
-	p.name, p.pid, p.tid, p.ts, p.dur, p.flow, p.args = none, none, none, none, none, none, none
-	b := p.b
+	p.cat, p.name, p.pid, p.tid, p.ts, p.dur, p.flow, p.args = none, none, none, none, none, none, none, none
+	b, last := p.b, &p.first
 	for {
-		i = skipSpace(b, i)
-		if i < len(b) && b[i] == ',' {
-			i = skipSpace(b, i+1)
-		}
-		if i >= len(b) {
-			return short
-		}
-		if b[i] == '}' {
-			p.emit()
-			return i + 1
-		}
-		key, at := p.key(i)
+		node, at := p.member(i, last)
 		if at < 0 {
 			return at
 		}
-		i = at
+		if node.closes {
+			p.emit()
+			return at
+		}
+		last, i = node, at
 		end := 0
-		switch string(key) {
-		case "args":
+		if node.top == topArgs {
 			end = p.arguments(i)
-		default:
-			if end = skipValue(b, i); end > 0 {
-				p.top(key, piece{int32(i), int32(end)})
-			}
+		} else if end = skipValue(b, i); end > 0 {
+			p.note(node.top, piece{int32(i), int32(end)})
 		}
 		if end < 0 {
 			return end
@@ -145,54 +170,30 @@ func (p *parser) event(i int) int {
 	}
 }
 
-// key reads a key and its colon at i; at is where the value begins.
-func (p *parser) key(i int) (key []byte, at int) {
-	b := p.b
-	if b[i] != '"' {
-		return nil, bad
-	}
-	end, escaped := stringEnd(b, i+1)
-	if end < 0 {
-		return nil, end
-	}
-	key = b[i+1 : end]
-	if escaped {
-		key = unquote(nil, key)
-	}
-	i = skipSpace(b, end+1)
-	if i < len(b) && b[i] != ':' {
-		return nil, bad
-	}
-	if i = skipSpace(b, i+1); i >= len(b) {
-		return nil, short
-	}
-	return key, i
-}
-
-// top takes note of one key of an event.
-func (p *parser) top(key []byte, v piece) {
-	switch string(key) {
-	case "ph":
+// note takes note of one key of an event.
+func (p *parser) note(key topKey, v piece) {
+	switch key {
+	case topPh:
 		p.ph = 0
 		if text := p.inner(v); len(text) == 1 {
 			p.ph = text[0]
 		}
 		p.classify()
-	case "cat":
+	case topCat:
 		p.cat, p.hasCat = v, true
 		p.classify()
-	case "name":
+	case topName:
 		p.name = v
 		p.judgeName()
-	case "pid":
+	case topPid:
 		p.pid = v
-	case "tid":
+	case topTid:
 		p.tid = v
-	case "ts":
+	case topTs:
 		p.ts = v
-	case "dur":
+	case topDur:
 		p.dur = v
-	case "id":
+	case topID:
 		p.flow = v
 	}
 }
@@ -254,30 +255,20 @@ func (p *parser) arguments(i int) int {
 		return end
 	}
 	i++
-	for {
-		i = skipSpace(b, i)
-		if i < len(b) && b[i] == ',' {
-			i = skipSpace(b, i+1)
-		}
-		if i >= len(b) {
-			return short
-		}
-		if b[i] == '}' {
-			return i + 1
-		}
-		key, at := p.key(i)
-		if at < 0 {
+	for last := &p.firstArg; ; {
+		node, at := p.member(i, last)
+		if at < 0 || node.closes {
 			return at
 		}
 		end := skipValue(b, at)
 		if end < 0 {
 			return end
 		}
-		if f := fieldOf(key); wanted.has(f) {
+		if f := node.field; wanted.has(f) {
 			p.have |= 1 << f
 			p.value[f] = piece{int32(at), int32(end)}
 		}
-		i = end
+		last, i = node, end
 	}
 }
 

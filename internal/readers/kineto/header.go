@@ -86,7 +86,7 @@ func (m *merger) devices(raw []byte) {
 	for _, entry := range list {
 		var d device
 		err := json.Unmarshal(entry, &d) // fields of another type are left at 0
-		if _, wrongType := err.(*json.UnmarshalTypeError); err != nil && !wrongType || d.ID < 0 || d.ID >= int64(model.NoDevice) {
+		if _, wrongType := err.(*json.UnmarshalTypeError); entry[0] != '{' || err != nil && !wrongType || d.ID < 0 || d.ID >= int64(model.NoDevice) {
 			continue
 		}
 		m.trace.Devices = append(m.trace.Devices, model.Device{

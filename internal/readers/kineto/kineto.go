@@ -71,16 +71,19 @@ func sniff(head []byte) int {
 
 // read fills a trace from src.
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
-	w := newWant(opt)
-	m := newMerger(w)
+	return readBlocks(ctx, src, opt, blockBytes)
+}
+
+// readBlocks is read with blocks of another size, for tests.
+func readBlocks(ctx context.Context, src *reader.Source, opt reader.Options, blockBytes int) (*model.Trace, error) {
+	m := newMerger(newWant(opt))
 	t := m.trace
 	m.losses = &t.Losses
 	t.Info.Rank = -1
-	t.Loaded = opt.Need
-	if opt.Need == 0 {
+	if t.Loaded = opt.Need; opt.Need == 0 {
 		t.Loaded = model.PartsAll
 	}
-	o := newOuter(src, m)
+	o := newOuter(src, m, blockBytes)
 	defer func() { o.stop() }()
 	if err := o.file(ctx); err != nil {
 		return nil, err
@@ -92,7 +95,6 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 		}
 		return nil, &reader.UnknownError{Path: src.Path, What: what, Try: "it reads what torch.profiler's export_chrome_trace writes"}
 	}
-	t.Info.Format = "kineto"
 	m.identify(src.Path)
 	if o.cut != "" {
 		t.Losses.Add(model.LossTruncated, max(o.lostBytes, 1), fmt.Sprintf("byte %d: %s", o.cutAt, o.cut))

@@ -20,7 +20,8 @@ type outer struct {
 	in     *bufio.Reader
 	offset int64 // of the next byte of in
 
-	stop func() // ends the goroutines of the last events
+	blockBytes int
+	stop       func() // ends the goroutines of the last events
 
 	array     bool
 	met       bool   // traceEvents was there
@@ -29,8 +30,8 @@ type outer struct {
 	lostBytes int64
 }
 
-func newOuter(src *reader.Source, m *merger) *outer {
-	return &outer{src: src, m: m, stop: func() {}, in: bufio.NewReaderSize(src.Stream(), 1<<16)}
+func newOuter(src *reader.Source, m *merger, blockBytes int) *outer {
+	return &outer{src: src, m: m, blockBytes: blockBytes, stop: func() {}, in: bufio.NewReaderSize(src.Stream(), 1<<16)}
 }
 
 // file reads all. An error is only what keeps every part from being read; a file that ends early is said in cut.

@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -18,6 +19,8 @@ const (
 	backslashes = '\\' * ones
 	opens       = '{' * ones
 	closes      = '}' * ones
+	commas      = ',' * ones
+	blanks      = (' ' + 1) * ones
 	lowerBits   = 0x20 * ones
 )
 
@@ -28,7 +31,7 @@ func zeros(x uint64) uint64 { return (x - ones) &^ x & highs }
 // stringEnd is the index of the quote that closes the string whose text begins at i, and
 // whether the text has escapes. Control characters and invalid UTF-8 are let through.
 func stringEnd(b []byte, i int) (end int, escaped bool) {
-	for ; i+8 <= len(b); i += 8 {
+	for near := i + 48; i+8 <= len(b) && i < near; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		if m := zeros(x^quotes) | zeros(x^backslashes); m != 0 {
 			i += bits.TrailingZeros64(m) >> 3
@@ -37,6 +40,16 @@ func stringEnd(b []byte, i int) (end int, escaped bool) {
 			}
 			return escapedEnd(b, i), true
 		}
+	}
+	if i+8 <= len(b) { // names of kernels are long: look with the processor's widest steps
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return short, false
+		}
+		if at := bytes.IndexByte(b[i:i+n], '\\'); at >= 0 {
+			return escapedEnd(b, i+at), true
+		}
+		return i + n, false
 	}
 	for ; i < len(b); i++ {
 		switch b[i] {
@@ -75,19 +88,30 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// literalEnd is the end of the number or word at i. A literal that touches the end of b may go on behind it.
+// literalEnd is the end of the number or word at i: a comma, a blank or a closing bracket.
+// A literal that touches the end of b may go on behind it.
 func literalEnd(b []byte, i int) int {
 	from := i
-	for i < len(b) && !isDelimiter[b[i]] {
-		i++
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		// A byte up to the blank has its high bit set by the subtraction, if none below it borrowed: then that one is marked.
+		if m := zeros(x^commas) | zeros((x|lowerBits)^closes) | (x-blanks)&^x&highs; m != 0 {
+			i += bits.TrailingZeros64(m) >> 3
+			if i == from {
+				return bad
+			}
+			return i
+		}
 	}
-	if i == from {
-		return bad
+	for ; i < len(b); i++ {
+		if c := b[i]; c <= ' ' || c == ',' || c == ']' || c == '}' {
+			if i == from {
+				return bad
+			}
+			return i
+		}
 	}
-	if i == len(b) {
-		return short
-	}
-	return i
+	return short
 }
 
 // skipValue is the end of the value that begins at i.
@@ -241,4 +265,97 @@ func (s *skipper) feed(b []byte) (n int, done bool) {
 		}
 	}
 	return len(b), false
+}
+
+// strictEnd is skipValue with the grammar of objects and arrays held: bad as soon as a key, colon,
+// comma or bracket is not where it should be, where skipValue would run on to the end of b.
+func strictEnd(b []byte, i int) int {
+	var open []byte // the brackets around i
+	for {
+		// a value begins here
+		if i = skipSpace(b, i); i >= len(b) {
+			return short
+		}
+		switch c := b[i]; c {
+		case '{', '[':
+			open = append(open, c)
+			if i = skipSpace(b, i+1); i >= len(b) {
+				return short
+			}
+			if b[i] != c+2 { // not empty
+				if c == '{' {
+					if i = strictKey(b, i); i < 0 {
+						return i
+					}
+				}
+				continue
+			}
+		default:
+			from := i
+			if i = skipValue(b, i); i < 0 {
+				return i
+			}
+			if c != '"' && !isLiteral(b[from:i]) {
+				return bad
+			}
+			if len(open) == 0 {
+				return i
+			}
+		}
+		// a value ended here, or an empty object or array does
+		for {
+			if i = skipSpace(b, i); i >= len(b) {
+				return short
+			}
+			last := open[len(open)-1]
+			if b[i] == last+2 {
+				i++
+				if open = open[:len(open)-1]; len(open) == 0 {
+					return i
+				}
+				continue
+			}
+			if b[i] != ',' {
+				return bad
+			}
+			i++
+			if last == '{' {
+				if i = strictKey(b, i); i < 0 {
+					return i
+				}
+			}
+			break
+		}
+	}
+}
+
+// isLiteral holds a number or word to the bytes that one can have.
+func isLiteral(b []byte) bool {
+	for _, c := range b {
+		if c-'0' > 9 && (c|0x20)-'a' > 25 && c != '-' && c != '+' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// strictKey is where the value of the key at or behind i begins.
+func strictKey(b []byte, i int) int {
+	if i = skipSpace(b, i); i >= len(b) {
+		return short
+	}
+	if b[i] != '"' {
+		return bad
+	}
+	end, _ := stringEnd(b, i+1)
+	if end < 0 {
+		return end
+	}
+	if i = skipSpace(b, end+1); i >= len(b) {
+		return short
+	}
+	if b[i] != ':' {
+		return bad
+	}
+	return i + 1
 }

@@ -48,7 +48,8 @@ func unquote(dst, raw []byte) []byte {
 			i += n - 1
 			continue
 		default:
-			dst = append(dst, '\\', c)
+			dst = append(dst, '\\')
+			continue // what is behind it is text
 		}
 		i++
 	}
