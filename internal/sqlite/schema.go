@@ -117,31 +117,23 @@ func (t *Table) define(def []word) error {
 	if len(def) == 0 {
 		return nil
 	}
-	switch w := def[0]; {
-	case w.is("CONSTRAINT"), w.is("UNIQUE"), w.is("CHECK"), w.is("FOREIGN"), w.is("PRIMARY"):
-		// PRIMARY KEY (id) makes id the row number just as a column's own PRIMARY KEY does
-		for i := 0; i+4 < len(def)+1; i++ {
-			if def[i].is("PRIMARY") && i+4 < len(def) && def[i+4].text == ")" {
-				if c := t.index(def[i+3].text); c >= 0 && strings.EqualFold(t.Columns[c].kind, "INTEGER") {
-					t.Columns[c].isRowID = true
-				}
-			}
+	for _, keyword := range []string{"CONSTRAINT", "UNIQUE", "CHECK", "FOREIGN", "PRIMARY"} {
+		if def[0].is(keyword) {
+			t.constrain(def)
+			return nil
 		}
-		return nil
 	}
 	c := Column{Name: def[0].text}
-	typed := true
-	for i := 1; i < len(def); i++ {
-		switch w := def[i]; {
+	typed := true // the words before the first constraint are the type
+	for i, w := range def[1:] {
+		switch {
 		case w.is("AS"), w.is("GENERATED"):
 			return fmt.Errorf("column %s is computed, which is not read", c.Name)
 		case w.is("PRIMARY"):
-			desc := i+2 < len(def) && def[i+2].is("DESC")
-			c.isRowID = strings.EqualFold(c.kind, "INTEGER") && !desc
-			typed = false
+			desc := i+3 < len(def) && def[i+3].is("DESC")
+			c.isRowID, typed = strings.EqualFold(c.kind, "INTEGER") && !desc, false
 		case w.is("DEFAULT"):
-			c.missing = literal(def[i+1:])
-			typed = false
+			c.missing, typed = literal(def[i+2:]), false
 		case w.is("NOT"), w.is("NULL"), w.is("UNIQUE"), w.is("CHECK"), w.is("REFERENCES"), w.is("CONSTRAINT"), w.is("COLLATE"):
 			typed = false
 		case typed:
@@ -150,6 +142,17 @@ func (t *Table) define(def []word) error {
 	}
 	t.Columns = append(t.Columns, c)
 	return nil
+}
+
+// constrain looks for PRIMARY KEY (id), which makes id the row number just as a column's own PRIMARY KEY does.
+func (t *Table) constrain(def []word) {
+	for i := 0; i+4 < len(def); i++ {
+		if def[i].is("PRIMARY") && def[i+4].text == ")" {
+			if c := t.index(def[i+3].text); c >= 0 && strings.EqualFold(t.Columns[c].kind, "INTEGER") {
+				t.Columns[c].isRowID = true
+			}
+		}
+	}
 }
 
 // literal is the number that words begin with; rows older than a column with any other default have none.
