@@ -20,7 +20,7 @@ import (
 var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite"},
 	{"model"},
-	{"evtext", "reader", "job"},
+	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "synth"},
 	{"tables", "rules", "views", "replay", "kernel", "readers"},
 	{"report", "kernelrules", "changes", "compare", "history"},
