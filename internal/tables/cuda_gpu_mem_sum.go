@@ -67,10 +67,7 @@ var copyLabels = map[model.CopyKind]string{
 
 // copyOperation is the name of copy i: its kind as the file, or NVIDIA, calls it.
 func copyOperation(t *model.Trace, i int) string {
-	label := ""
-	if i < len(t.Copies.Label) {
-		label = t.Strings.Text(t.Copies.Label[i])
-	}
+	label := t.Strings.Text(at(t.Copies.Label, i, 0))
 	if label == "" {
 		label = copyLabels[t.Copies.Kind[i]]
 	}
@@ -97,10 +94,7 @@ func memoryOps(t *model.Trace) *memOps {
 	}
 	seen := make(map[kind]uint32)
 	for i, k := range t.Copies.Kind {
-		key := kind{kind: k}
-		if i < len(t.Copies.Label) {
-			key.label = t.Copies.Label[i]
-		}
+		key := kind{k, at(t.Copies.Label, i, 0)}
 		id, ok := seen[key]
 		if !ok {
 			id = names.id(copyOperation(t, i), 0)

@@ -81,6 +81,14 @@ func threadCells(t *model.Trace, row model.ThreadRow) (pid, tid Cell) {
 	return pid, Int(th.Tid)
 }
 
+// deviceCell is a device's ordinal.
+func deviceCell(ordinal uint32) Cell {
+	if ordinal == model.NoDevice {
+		return Cell{}
+	}
+	return Int(ordinal)
+}
+
 // needLaunches is nil if there are kernels and calls, and what the arguments need.
 func needLaunches(table string, f *facts.Facts, args Args) error {
 	if err := needKernels(table, f, args); err != nil {
@@ -129,10 +137,7 @@ func fillCUDAKernExecSum(in []*facts.Facts, args Args, out *Rows) error {
 	group, queued := make([]uint32, 0, n), make([]uint32, 0, n)
 	total, call, queue, kernel := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	eachLaunch(f, func(i int, row int32) {
-		g := execGroup{c.Thread[row], 0, apis.id(c.Name[row]), names.of[i]}
-		if i < len(k.Device) {
-			g.device = k.Device[i]
-		}
+		g := execGroup{c.Thread[row], at(k.Device, i, model.NoDevice), apis.id(c.Name[row]), names.of[i]}
 		id := groups.id(g, g.kernel*8+uint32(g.thread))
 		waitNs := k.StartNs[i] - c.EndNs(int(row))
 		group, queued = append(group, id), append(queued, id)
@@ -149,7 +154,7 @@ func fillCUDAKernExecSum(in []*facts.Facts, args Args, out *Rows) error {
 		key := groups.keys[g]
 		pid, tid := threadCells(t, key.thread)
 		out.Add(slices.Concat(
-			[]Cell{pid, tid, Int(key.device), Int(totals[g].count), Int(queues[g].count)},
+			[]Cell{pid, tid, deviceCell(key.device), Int(totals[g].count), Int(queues[g].count)},
 			totals[g].phaseCells(), calls[g].phaseCells(), queues[g].phaseCells(), kernels[g].phaseCells(),
 			[]Cell{Str(apis.all()[key.api]), Str(names.text[key.kernel])},
 		)...)

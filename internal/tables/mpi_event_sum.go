@@ -43,7 +43,7 @@ func fillMPIEventSum(in []*facts.Facts, _ Args, out *Rows) error {
 	m := &t.MPI
 	group := make([]uint32, m.Len())
 	for i := range group {
-		group[i] = events.id(event{m.Name[i], m.Table[i]}, uint32(m.Name[i]))
+		group[i] = events.id(event{m.Name[i], at(m.Table, i, 0)}, uint32(m.Name[i]))
 	}
 	sums := summarize(group, m.DurNs, len(events.keys))
 	all := grandTotal(sums)

@@ -90,3 +90,11 @@ func (n *naming) number(text func(uint32) string) {
 	}
 	n.text = byText.keys
 }
+
+// at is column[i], or absent where the capture lacks the column.
+func at[T any](column []T, i int, absent T) T {
+	if i < len(column) {
+		return column[i]
+	}
+	return absent
+}

@@ -42,11 +42,19 @@ var nsysTables = []struct {
 	{&nvtxGPUProjSum, []string{"Total Proj Time (ns)"}},
 	{&openaccSum, []string{"Total Time (ns)"}},
 	{&umTotalSum, nil},
+	{&cudaGPUTrace, []string{"Start (ns)"}},
+	{&cudaAPITrace, []string{"Start (ns)"}},
+	{&cudaKernExecTrace, []string{"API Start (ns)"}},
+	{&nvtxPushPopTrace, []string{"Start (ns)"}},
+	{&nvtxGPUProjTrace, []string{"Orig Start (ns)"}},
+	{&mpiEventTrace, []string{"Start (ns)"}},
 	{&nvtxKernSum, []string{"NVTX Range", "PID", "TID", "Total Time (ns)"}},
 }
 
 // notEqual is where NVIDIA's output is not what the capture says, by the folder's name and the report's, with the reason.
-var notEqual = map[string]string{}
+var notEqual = map[string]string{
+	"bsc-p2p-mpi-power9 nvtx_gpu_proj_trace": "of four processes nsys counts distinct correlation IDs, which repeat from process to process; NumGPUOps here counts calls",
+}
 
 // TestNsysTables holds every table against what nsys stats prints for the captures of the corpus, cell by cell.
 func TestNsysTables(t *testing.T) {

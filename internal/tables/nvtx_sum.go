@@ -88,10 +88,7 @@ func nameRanges(t *model.Trace) *naming {
 	r, n := &t.Ranges, &naming{of: make([]uint32, t.Ranges.Len())}
 	var keys indexer[key]
 	for i, name := range r.Name {
-		k := key{model.NoDomain, name}
-		if i < len(r.Domain) {
-			k.domain = r.Domain[i]
-		}
+		k := key{at(r.Domain, i, model.NoDomain), name}
 		n.of[i] = keys.id(k, uint32(name))
 	}
 	n.number(func(id uint32) string {

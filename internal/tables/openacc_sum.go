@@ -36,9 +36,9 @@ func fillOpenACCSum(in []*facts.Facts, _ Args, out *Rows) error {
 	var places indexer[place]
 	n := &naming{of: make([]uint32, o.Len())}
 	for i, name := range o.Name {
-		p := place{name: name}
-		if i < len(o.File) && o.File[i] != 0 {
-			p.file, p.line = o.File[i], o.Line[i]
+		p := place{name: name, file: at(o.File, i, 0)}
+		if p.file != 0 {
+			p.line = at(o.Line, i, 0)
 		}
 		n.of[i] = places.id(p, uint32(p.line))
 	}

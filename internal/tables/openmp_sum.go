@@ -29,8 +29,8 @@ func fillOpenMPSum(in []*facts.Facts, _ Args, out *Rows) error {
 	}
 	n := &naming{of: make([]uint32, o.Len())}
 	for i, name := range o.Name {
-		if n.of[i] = uint32(name); name == 0 && i < len(o.Table) {
-			n.of[i] = uint32(o.Table[i])
+		if n.of[i] = uint32(name); name == 0 {
+			n.of[i] = uint32(at(o.Table, i, 0))
 		}
 	}
 	n.number(func(id uint32) string { return t.Strings.Text(model.StringID(id)) })

@@ -81,11 +81,7 @@ func eachUM(t *model.Trace, place func(addr uint64, migration bool) *umPlace) {
 		if kind != model.CopyUMHtoD && kind != model.CopyUMDtoH {
 			continue
 		}
-		var addr uint64
-		if i < len(c.Addr) {
-			addr = c.Addr[i]
-		}
-		p := place(addr, true)
+		p := place(at(c.Addr, i, 0), true)
 		p.inNs += c.DurNs[i]
 		if kind == model.CopyUMHtoD {
 			p.toDevice, p.migrations[0] = p.toDevice+c.Bytes[i], true
@@ -95,11 +91,11 @@ func eachUM(t *model.Trace, place func(addr uint64, migration bool) *umPlace) {
 	}
 	f := &t.PageFaults
 	for i, device := range f.Device {
-		p := place(f.Addr[i], false)
+		p := place(at(f.Addr, i, 0), false)
 		if device == model.NoDevice {
 			p.cpuFaults++
 		} else {
-			p.gpuFaults, p.gpuFaulted = p.gpuFaults+f.Count[i], true
+			p.gpuFaults, p.gpuFaulted = p.gpuFaults+at(f.Count, i, 1), true
 		}
 	}
 }
