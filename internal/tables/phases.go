@@ -60,11 +60,11 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 
 // stepsNotes says which steps a table is over.
 func stepsNotes(s *facts.Steps) []string {
+	if s.Source == facts.StepsNone {
+		return []string{fmt.Sprintf("%s, of %.3f ms", s.Note, float64(s.Window().LenNs())/1e6)}
+	}
 	n := len(s.Steady())
 	note := fmt.Sprintf("%d steady steps of %.3f ms on average, found by %s", n, float64(s.Window().LenNs())/float64(max(1, n))/1e6, stepSourceText(s))
-	if s.Source == facts.StepsNone {
-		note = fmt.Sprintf("the capture counts as one step of %.3f ms", float64(s.Window().LenNs())/1e6)
-	}
 	if k := len(s.Startup); k > 0 {
 		note += fmt.Sprintf("; %d of start-up apart", k)
 	}
@@ -82,8 +82,6 @@ func stepSourceText(s *facts.Steps) string {
 		return "annotations " + s.Marker + "*"
 	case facts.StepsProfilerStep:
 		return "ProfilerStep annotations"
-	case facts.StepsPeriodicity:
-		return "launches that repeat"
 	}
-	return "nothing"
+	return "launches that repeat"
 }
