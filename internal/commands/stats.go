@@ -29,19 +29,22 @@ tables that compare ranks; of the others each input gets its own.
   lacuna stats --help NAME     a table's columns, units and formula`,
 	Examples: []string{
 		"lacuna stats trace.json.gz -r op_sum --limit 10",
+		"lacuna stats trace.json.gz -r op_sum --group-by shape",
 		"lacuna stats run.sqlite -r cuda_gpu_kern_sum,cuda_api_sum --format csv",
 		"lacuna stats --list",
 		"lacuna stats --help cuda_gpu_kern_sum",
 	},
-	Help:     helpTables,
-	Complete: map[string]func() []string{"format": tableFormats, "tables": tableNames},
-	No:       "a table that was asked for is not there",
+	Help: helpTables,
+	Complete: map[string]func() []string{"format": tableFormats, "tables": tableNames,
+		"group-by": func() []string { return []string{"shape", "stack"} }},
+	No: "a table that was asked for is not there",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := statsCall{
 			names:  flags.StringArrayP("tables", "r", nil, "`TABLE[,TABLE...]` to print; without it, a choice of what the capture has"),
 			list:   flags.Bool("list", false, "list the tables there are"),
 			format: flags.String("format", "text", "`FORMAT` is text, csv, json or markdown"),
 			limit:  flags.Int("limit", 0, "at most `N` rows of each table (default all)"),
+			group:  flags.String("group-by", "", "short for op_sum:group-by=`WHAT`: shape or stack"),
 		}
 		return call.run
 	},
@@ -53,6 +56,7 @@ type statsCall struct {
 	list   *bool
 	format *string
 	limit  *int
+	group  *string
 }
 
 func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
@@ -66,6 +70,9 @@ func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 		return errCall("--limit %d: want a number of rows", *c.limit)
 	}
 	asked, err := parseRequests(*c.names)
+	if err == nil && *c.group != "" {
+		err = groupBy(asked, *c.group)
+	}
 	if err != nil {
 		return err
 	}
@@ -198,6 +205,21 @@ func parseRequest(text string) (request, error) {
 		r.args[key] = value
 	}
 	return r, nil
+}
+
+// groupBy gives the word group-by to the tables that know it.
+func groupBy(asked []request, what string) error {
+	known := false
+	for _, r := range asked {
+		if slices.ContainsFunc(r.table.Args, func(a tables.Arg) bool { return a.Name == "group-by" }) {
+			r.args["group-by"] = what
+			known = true
+		}
+	}
+	if !known {
+		return errCall("--group-by %s: no table that was asked for can be grouped; try -r op_sum", what)
+	}
+	return nil
 }
 
 // argForms is the words of a table as they are typed.
