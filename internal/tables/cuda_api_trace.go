@@ -13,7 +13,7 @@ var cudaAPITrace = Table{
 	Origin:  "nsys stats cuda_api_trace",
 	Formats: "all that record API calls",
 	Columns: []Column{
-		{"Start", unit.Ns, "start of the call, since the start of the capture"},
+		{"Start", unit.Ns, "start of the call, since time 0 of the capture"},
 		{"Duration", unit.Ns, "duration of the call"},
 		callName,
 		{"Result", unit.ID, "what it returned; 0: success"},

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"lacuna/internal/facts"
@@ -112,10 +113,8 @@ func memoryOps(t *model.Trace) *memOps {
 	return m
 }
 
-// both is a column of copies and of memsets as one.
-func both(copies, sets []int64) []int64 {
-	return append(append(make([]int64, 0, len(copies)+len(sets)), copies...), sets...)
-}
+// memoryNs is the durations of copies and memsets, in the order of memoryOps.
+func memoryNs(t *model.Trace) []int64 { return slices.Concat(t.Copies.DurNs, t.Sets.DurNs) }
 
 func fillCUDAGPUMemTimeSum(in []*facts.Facts, _ Args, out *Rows) error {
 	t := in[0].Trace
@@ -123,7 +122,7 @@ func fillCUDAGPUMemTimeSum(in []*facts.Facts, _ Args, out *Rows) error {
 		return err
 	}
 	m := memoryOps(t)
-	sums := summarize(m.of, both(t.Copies.DurNs, t.Sets.DurNs), len(m.text))
+	sums := summarize(m.of, memoryNs(t), len(m.text))
 	all := grandTotal(sums)
 	for _, g := range byTotal(sums, func(a, b uint32) int { return cmp.Compare(m.text[a], m.text[b]) }) {
 		out.Add(sums[g].timeCells(all, Str(m.text[g]))...)
@@ -136,8 +135,16 @@ func fillCUDAGPUMemSizeSum(in []*facts.Facts, _ Args, out *Rows) error {
 	if err := needMemory("cuda_gpu_mem_size_sum", t); err != nil {
 		return err
 	}
-	m := memoryOps(t)
-	sums := summarize(m.of, both(t.Copies.Bytes, t.Sets.Bytes), len(m.text))
+	m, sizes := memoryOps(t), slices.Concat(t.Copies.Bytes, t.Sets.Bytes)
+	if t.Copies.Bytes == nil && t.Copies.Len() > 0 {
+		m.of = m.of[t.Copies.Len():]
+		out.Notes = append(out.Notes, "the capture has no sizes of copies")
+	}
+	if t.Sets.Bytes == nil && t.Sets.Len() > 0 {
+		m.of = m.of[:len(m.of)-t.Sets.Len()]
+		out.Notes = append(out.Notes, "the capture has no sizes of memsets")
+	}
+	sums := summarize(m.of, sizes, len(m.text))
 	for _, g := range byTotal(sums, func(a, b uint32) int { return cmp.Compare(m.text[a], m.text[b]) }) {
 		s := &sums[g]
 		out.Add(megabytes(float64(s.total)), Int(s.count), megabytes(s.mean()), megabytes(s.median),

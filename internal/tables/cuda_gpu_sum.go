@@ -82,7 +82,7 @@ func fillMixed(table string, f *facts.Facts, args Args, calls bool, out *Rows) e
 	}
 	names, mem := nameKernels(f, args), memoryOps(t)
 	add("CUDA_KERNEL", summarize(names.of, t.Kernels.DurNs, len(names.text)), func(g int) string { return names.text[g] })
-	add("MEMORY_OPER", summarize(mem.of, both(t.Copies.DurNs, t.Sets.DurNs), len(mem.text)), func(g int) string { return mem.text[g] })
+	add("MEMORY_OPER", summarize(mem.of, memoryNs(t), len(mem.text)), func(g int) string { return mem.text[g] })
 	if withCalls {
 		add("CUDA_API", summarize(t.Calls.Name, t.Calls.DurNs, t.Strings.Len()), func(g int) string {
 			return apiName(t.Strings.Text(model.StringID(g)))

@@ -21,7 +21,7 @@ Rows are ordered by start; of equal ones kernels come before copies and memsets.
 	Origin:  "nsys stats cuda_gpu_trace",
 	Formats: "all that record kernels or copies",
 	Columns: []Column{
-		{"Start", unit.Ns, "start of the work, since the start of the capture"},
+		{"Start", unit.Ns, "start of the work, since time 0 of the capture"},
 		{"Duration", unit.Ns, "duration of the work"},
 		{"CorrId", unit.ID, "correlation ID of the call that issued it"},
 		{"GrdX", unit.Count, "blocks of the grid in x"},

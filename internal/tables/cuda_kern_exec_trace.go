@@ -20,7 +20,7 @@ Rows are ordered by the start of the call, then of the kernel.`,
 	Origin:  "nsys stats cuda_kern_exec_trace",
 	Formats: "all that record kernels and calls with correlation IDs",
 	Columns: []Column{
-		{"API Start", unit.Ns, "start of the call, since the start of the capture"},
+		{"API Start", unit.Ns, "start of the call, since time 0 of the capture"},
 		{"API Dur", unit.Ns, "duration of the call"},
 		{"Queue Start", unit.Ns, "end of the call, if the kernel did not start before it"},
 		{"Queue Dur", unit.Ns, "from there to the start of the kernel"},

@@ -13,7 +13,7 @@ var mpiEventTrace = Table{
 	Origin:  "nsys stats mpi_event_trace; also captures without MPI_RANKS, on which that fails",
 	Formats: "nsys with --trace=mpi",
 	Columns: []Column{
-		{"Start", unit.Ns, "start of the call, since the start of the capture"},
+		{"Start", unit.Ns, "start of the call, since time 0 of the capture"},
 		{"End", unit.Ns, "end of the call"},
 		{"Duration", unit.Ns, "duration of the call"},
 		{"Event", unit.Text, "name of the function"},

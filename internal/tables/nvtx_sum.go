@@ -79,8 +79,8 @@ func needRanges(table string, t *model.Trace) error {
 	return nil
 }
 
-// nameRanges names the ranges, with their domains.
-func nameRanges(t *model.Trace) *naming {
+// namesOfRanges names the ranges, with their domains.
+func namesOfRanges(t *model.Trace) *naming {
 	type key struct {
 		domain model.DomainRow
 		name   model.StringID
@@ -137,7 +137,7 @@ type labels struct {
 }
 
 func labelRanges(t *model.Trace) *labels {
-	l := &labels{naming: nameRanges(t)}
+	l := &labels{naming: namesOfRanges(t)}
 	l.group = make([]uint32, len(l.of))
 	seen := make([][len(styleNames)]uint32, len(l.text)) // one more than the number
 	for i, name := range l.of {
@@ -192,7 +192,7 @@ func fillRanges(table string, t *model.Trace, wanted func(model.RangeKind) bool,
 	if err := needRanges(table, t); err != nil {
 		return err
 	}
-	names := nameRanges(t)
+	names := namesOfRanges(t)
 	for i, kind := range t.Ranges.Kind {
 		if !wanted(kind) {
 			names.of[i] = noGroup

@@ -23,7 +23,7 @@ Rows are ordered by start; of equal ones the longer comes first.`,
 	Origin:  "nsys stats nvtx_pushpop_trace",
 	Formats: nvtxFormats,
 	Columns: []Column{
-		{"Start", unit.Ns, "start of the range, since the start of the capture"},
+		{"Start", unit.Ns, "start of the range, since time 0 of the capture"},
 		{"End", unit.Ns, "end of the range"},
 		{"Duration", unit.Ns, "duration of the range"},
 		{"DurChild", unit.Ns, "sum of the durations of the ranges directly inside it"},
@@ -121,7 +121,7 @@ func fillNVTXPushPopTrace(in []*facts.Facts, _ Args, out *Rows) error {
 	if err := needRanges("nvtx_pushpop_trace", t); err != nil {
 		return err
 	}
-	r, names := &t.Ranges, nameRanges(t)
+	r, names := &t.Ranges, namesOfRanges(t)
 	durNs := slices.Clone(rangeDurations(t))
 	for i, kind := range r.Kind {
 		if !nestsOnThread(kind) {
@@ -162,7 +162,7 @@ func fillNVTXGPUProjTrace(in []*facts.Facts, _ Args, out *Rows) error {
 	}
 	addOutside(f, out)
 	p, tree := f.Projection(), f.RangeTree()
-	r, names, children := &t.Ranges, nameRanges(t), childrenWithWork(p, tree)
+	r, names, children := &t.Ranges, namesOfRanges(t), childrenWithWork(p, tree)
 	s := &stacks{ranges: r, parent: tree.Parent, level: tree.Level}
 	for i, ops := range p.Ops {
 		if ops == 0 {
