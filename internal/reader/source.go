@@ -260,6 +260,9 @@ func (s *Source) Close() error {
 	for _, p := range s.copies {
 		os.Remove(p)
 	}
+	for _, p := range s.spools {
+		p.close()
+	}
 	if c, ok := s.in.(io.Closer); ok {
 		return c.Close()
 	}
