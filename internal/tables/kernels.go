@@ -20,13 +20,13 @@ may have more than 100 % together. Graphs that were recorded as a whole are one 
 operators the named range, with the largest part of Time. Most Time first.`,
 	Formats: "Kineto, nsys",
 	Columns: []Column{
-		{"Name", unit.Text, "demangled name"},
-		{"Kind", unit.Text, "compute, comm or graph"},
-		{"Calls", unit.Number, "how often it started, per step"},
 		{"Time", unit.Ms, "sum of durations, per step"},
 		{"Share", unit.Percent1, "Time of the step"},
+		{"Calls", unit.Number, "how often it started, per step"},
 		{"Mean", unit.Us, "Time of a call"},
+		{"Kind", unit.Text, "compute, comm or graph"},
 		{"Operator", unit.Text, "who launches it"},
+		{"Name", unit.Text, "demangled name"},
 	},
 	Needs: stepNeeds,
 	Fill:  fillKernels,
@@ -57,8 +57,8 @@ func fillKernels(in []*facts.Facts, _ Args, out *Rows) error {
 		case facts.WorkGraph:
 			name, kind = "CUDA graph, recorded as a whole", "graph"
 		}
-		out.Add(Str(name), Str(kind), Float(float64(k.calls)/steps), Float(float64(k.ns)/steps),
-			Float(100*float64(k.ns)/stepsNs), Float(float64(k.ns)/float64(max(1, k.calls))), Str(f.Trace.Strings.Text(k.owner)))
+		out.Add(Float(float64(k.ns)/steps), Float(100*float64(k.ns)/stepsNs), Float(float64(k.calls)/steps),
+			Float(float64(k.ns)/float64(max(1, k.calls))), Str(kind), Str(f.Trace.Strings.Text(k.owner)), Str(name))
 	}
 	out.Notes = append(out.Notes, stepsNotes(s)...)
 	return nil

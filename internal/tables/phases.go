@@ -37,10 +37,12 @@ thread count once. Step markers, and operators that came as NVTX ranges, are no 
 // stepNeeds is what steps are found by.
 const stepNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges
 
+const howToName = `with torch.profiler.record_function("forward") or torch.cuda.nvtx.range("forward")`
+
 func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 	f := in[0]
 	if f.Trace.Ranges.Len() == 0 {
-		return &MissingError{"phases", "named ranges", "name the parts of the loop: torch.profiler.record_function(\"forward\") or torch.cuda.nvtx.range(\"forward\")"}
+		return &MissingError{"phases", "named ranges", "name the parts of the loop, " + howToName}
 	}
 	s, err := f.Steps(facts.StepOptions{})
 	if err != nil {
@@ -53,6 +55,9 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 	for _, p := range list {
 		out.Add(Str(f.Trace.Strings.Text(p.Name)), Float(float64(p.Calls)/steps), Float(float64(p.HostNs)/steps),
 			Float(float64(p.WorkNs)/steps), Float(float64(p.Work)/steps), Float(float64(p.IdleNs)/steps/devices))
+	}
+	if len(list) == 0 {
+		out.Notes = append(out.Notes, "no range other than step markers and operators began in the steps: name the parts of the loop, "+howToName)
 	}
 	out.Notes = append(out.Notes, stepsNotes(s)...)
 	return nil
