@@ -1,0 +1,72 @@
+package replay
+
+import "lacuna/internal/interval"
+
+// anchor finds, for each step looked at and for the end of the last, the work that begins it.
+func (p *Program) anchor() {
+	steady := p.Steps.Steady()
+	if !p.Steps.Device || len(steady) == 0 {
+		return
+	}
+	byStart := make(map[int64]int32)
+	for i := range p.Works {
+		w := &p.Works[i]
+		if w.Kind.IsCompute() && p.Lanes[w.Lane] == p.Steps.Busiest {
+			byStart[w.StartNs] = int32(i)
+		}
+	}
+	edges := append(startsOf(steady), steady[len(steady)-1].EndNs)
+	for _, ns := range edges {
+		i, ok := byStart[ns]
+		if !ok {
+			i = none
+		}
+		p.Anchors = append(p.Anchors, i)
+	}
+}
+
+func startsOf(spans []interval.Span) []int64 {
+	var out []int64
+	for _, s := range spans {
+		out = append(out, s.StartNs)
+	}
+	return out
+}
+
+// StepNs is the mean step of a run, over the same steps as the capture's.
+func (p *Program) StepNs(r *Run) float64 {
+	n := len(p.Anchors) - 1
+	if n < 1 || p.Anchors[0] == none {
+		return 0
+	}
+	first := p.beginsAt(r, p.Anchors[0])
+	last := int64(minNs)
+	if a := p.Anchors[n]; a != none {
+		last = p.beginsAt(r, a)
+	} else {
+		last = p.windowEnd(r) // a single step lasts to the end of its last work
+	}
+	return float64(last-first) / float64(n)
+}
+
+// beginsAt is when the work of an anchor starts; if it was dropped, when what is issued next on its stream does.
+func (p *Program) beginsAt(r *Run, anchor int32) int64 {
+	lane := p.Works[anchor].Lane
+	for i := anchor; int(i) < len(p.Works); i++ {
+		if w := &p.Works[i]; w.Lane == lane && !w.Dropped && w.Kind.IsCompute() {
+			return r.WorkStart[i]
+		}
+	}
+	return r.WorkStart[anchor]
+}
+
+// windowEnd is the end of the last work that was recorded within the window.
+func (p *Program) windowEnd(r *Run) int64 {
+	end := int64(minNs)
+	for i := range p.Works {
+		if w := &p.Works[i]; !w.Dropped && w.StartNs >= p.window.StartNs && w.StartNs < p.window.EndNs {
+			end = max(end, r.WorkEnd[i])
+		}
+	}
+	return end
+}

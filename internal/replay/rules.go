@@ -1,0 +1,83 @@
+package replay
+
+import "slices"
+
+// minSamples is how many cases a median of the capture's own needs before it replaces a default.
+const minSamples = 8
+
+// defaultRules is what holds before the capture is asked.
+func defaultRules() Rules {
+	r := Rules{LaunchNs: defaultLaunchNs, StreamGapNs: defaultStreamGapNs, EventGapNs: defaultEventGapNs,
+		StageNs: defaultStubNs, QueueDepth: defaultQueueDepth, StubNs: defaultStubNs}
+	for k := range r.ReturnNs {
+		r.ReturnNs[k] = defaultReturnNs
+	}
+	return r
+}
+
+// measureGaps takes the capture's own medians of what lies between a launch and its work on an idle
+// stream, between two pieces of work of a stream, and between work and what waits for it on another stream.
+func (p *Program) measureGaps() {
+	res := p.Residuals()
+	var gaps [BoundNothing][]int64
+	for i, b := range res.bound {
+		if b < BoundNothing && p.Works[i].Call != none {
+			gaps[b] = append(gaps[b], res.works[i])
+		}
+	}
+	p.Rules.LaunchNs += medianOr(gaps[BoundLaunch], 0)
+	p.Rules.StreamGapNs = max(0, p.Rules.StreamGapNs+medianOr(gaps[BoundStream], 0))
+	p.Rules.EventGapNs = max(0, p.Rules.EventGapNs+medianOr(gaps[BoundEvent], 0))
+}
+
+// measureReturns takes the capture's own medians of what lies between the end of awaited work and the
+// return of the call, and of what a blocking copy does before it starts.
+func (p *Program) measureReturns() {
+	var returns [waitKinds][]int64
+	var stage []int64
+	e := p.newEnds()
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		for k := c.First; k < c.First+c.N; k++ {
+			e.issue(p.Works[k].Lane, p.Works[k].StartNs+p.Works[k].DurNs)
+		}
+		if c.Wait == WaitNothing {
+			continue
+		}
+		if done := e.awaited(p, c); done > c.StartNs {
+			returns[c.Wait] = append(returns[c.Wait], c.EndNs-done)
+			if c.copies() && c.N == 1 {
+				stage = append(stage, p.Works[c.First].StartNs-p.Rules.LaunchNs-c.StartNs)
+			}
+		}
+	}
+	for k := range returns {
+		p.Rules.ReturnNs[k] = medianOr(returns[k], defaultReturnNs)
+	}
+	p.Rules.StageNs = max(0, medianOr(stage, defaultStubNs))
+	for i := range p.Calls {
+		if c := &p.Calls[i]; c.copies() && c.N > 0 {
+			c.OwnNs = min(c.EndNs-c.StartNs, p.Rules.StageNs)
+		}
+	}
+}
+
+// byStart is the indices of Works in the order in which they ran.
+func (p *Program) byStart() []int32 {
+	out := make([]int32, len(p.Works))
+	for i := range p.Works {
+		out[p.Works[i].Row] = int32(i) // facts.Work is ordered by start
+	}
+	return out
+}
+
+func medianOr(v []int64, otherwise int64) int64 {
+	if len(v) < minSamples {
+		return otherwise
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// copies says whether a call waits for the copy that it issued.
+func (c *Call) copies() bool { return c.Wait == WaitCopy || c.Wait == WaitBigCopy }
