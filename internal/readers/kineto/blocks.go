@@ -38,8 +38,8 @@ type block struct {
 // events reads up to the bracket that closes the events, or to the end of what can be read.
 func (o *outer) events(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	o.stop() // of an earlier list of events in the same file
-	o.stop = cancel
+	earlier := o.stop // of another list of events in the same file, whose blocks hold this one
+	o.stop = func() { cancel(); earlier() }
 	n := parserCount()
 	free := make(chan *block, 3*n+2)
 	for range cap(free) {
@@ -254,13 +254,13 @@ func (j *joiner) cut(where string, lost int64) {
 
 // bad counts an event that is lost as a whole.
 func (o *outer) bad(example string) {
-	o.m.losses.Add(model.LossBadEvent, 1, example)
+	o.m.trace.Losses.Add(model.LossBadEvent, 1, example)
 	o.m.trace.Info.Events++
 }
 
 // progress tells how far the reading is and what may still come.
 func (o *outer) progress() {
-	done, total := o.src.Done(), o.src.Size
+	done, total := o.src.done(), o.src.size
 	if o.m.want.Progress != nil {
 		o.m.want.Progress(done, total)
 	}

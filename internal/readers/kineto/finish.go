@@ -68,7 +68,7 @@ func (m *merger) dropZeroTimes() {
 		}
 		if n := len(x.startNs) - len(keep); n > 0 {
 			model.Permute(x.table, keep)
-			m.losses.Add(model.LossZeroTime, int64(n), fmt.Sprintf("%d %s at time 0", n, x.what))
+			m.trace.Losses.Add(model.LossZeroTime, int64(n), fmt.Sprintf("%d %s at time 0", n, x.what))
 			t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d %s have the time 0: the profiler could not time them, and they are left out", n, len(x.startNs), x.what))
 		}
 	}

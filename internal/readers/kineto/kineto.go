@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"lacuna/internal/model"
 	"lacuna/internal/reader"
@@ -71,19 +72,26 @@ func sniff(head []byte) int {
 
 // read fills a trace from src.
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
-	return readBlocks(ctx, src, opt, blockBytes)
+	return readStream(ctx, stream{src.Stream(), src.Path, src.Size, src.Done}, opt, blockBytes)
 }
 
-// readBlocks is read with blocks of another size, for tests.
-func readBlocks(ctx context.Context, src *reader.Source, opt reader.Options, blockBytes int) (*model.Trace, error) {
+// A stream is what is needed of a reader.Source.
+type stream struct {
+	io.Reader
+	path string
+	size int64        // of the file as it lies; 0: unknown
+	done func() int64 // how much of that was read
+}
+
+// readStream fills a trace from a stream, in blocks of blockBytes.
+func readStream(ctx context.Context, in stream, opt reader.Options, blockBytes int) (*model.Trace, error) {
 	m := newMerger(newWant(opt))
 	t := m.trace
-	m.losses = &t.Losses
 	t.Info.Rank = -1
 	if t.Loaded = opt.Need; opt.Need == 0 {
 		t.Loaded = model.PartsAll
 	}
-	o := newOuter(src, m, blockBytes)
+	o := newOuter(in, m, blockBytes)
 	defer func() { o.stop() }()
 	if err := o.file(ctx); err != nil {
 		return nil, err
@@ -93,9 +101,9 @@ func readBlocks(ctx context.Context, src *reader.Source, opt reader.Options, blo
 		if o.array {
 			what = "a JSON array without events"
 		}
-		return nil, &reader.UnknownError{Path: src.Path, What: what, Try: "it reads what torch.profiler's export_chrome_trace writes"}
+		return nil, &reader.UnknownError{Path: in.path, What: what, Try: "it reads what torch.profiler's export_chrome_trace writes"}
 	}
-	m.identify(src.Path)
+	m.identify(in.path)
 	if o.cut != "" {
 		t.Losses.Add(model.LossTruncated, max(o.lostBytes, 1), fmt.Sprintf("byte %d: %s", o.cutAt, o.cut))
 		t.Warnings = append(t.Warnings, fmt.Sprintf("the file is cut off at byte %d: %s; what came before it was read", o.cutAt, o.cut))

@@ -21,7 +21,6 @@ type merger struct {
 	flows    []flowRow
 	tracks   map[trackKey]uint32
 	firstNs  int64
-	losses   *model.Ledger
 
 	growth float64 // bytes expected over bytes merged, for room
 }
@@ -75,7 +74,7 @@ func (m *merger) add(p *part) {
 	}
 	m.firstNs = min(m.firstNs, p.firstNs)
 	m.trace.Info.Events += p.events
-	m.losses.Merge(&p.losses)
+	m.trace.Losses.Merge(&p.losses)
 	collectives := m.addCollectives(p, id)
 	m.addKernels(p, id, collectives)
 	m.addCopies(p, id)

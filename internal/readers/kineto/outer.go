@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"lacuna/internal/model"
 	"lacuna/internal/reader"
 )
 
@@ -15,7 +16,7 @@ const maxHeaderBytes = 16 << 20
 
 // An outer reads what is around the events: the keys of the file's one object, or an array's brackets.
 type outer struct {
-	src    *reader.Source
+	src    stream
 	m      *merger
 	in     *bufio.Reader
 	offset int64 // of the next byte of in
@@ -30,8 +31,8 @@ type outer struct {
 	lostBytes int64
 }
 
-func newOuter(src *reader.Source, m *merger, blockBytes int) *outer {
-	return &outer{src: src, m: m, blockBytes: blockBytes, stop: func() {}, in: bufio.NewReaderSize(src.Stream(), 1<<16)}
+func newOuter(src stream, m *merger, blockBytes int) *outer {
+	return &outer{src: src, m: m, blockBytes: blockBytes, stop: func() {}, in: bufio.NewReaderSize(src, 1<<16)}
 }
 
 // file reads all. An error is only what keeps every part from being read; a file that ends early is said in cut.
@@ -46,14 +47,14 @@ func (o *outer) file(ctx context.Context) error {
 		if err := o.events(ctx); err != nil {
 			return err
 		}
-		if o.m.trace.Info.Events == int64(o.m.losses.Count("bad-event")) {
+		if o.m.trace.Info.Events == o.m.trace.Losses.Count(model.LossBadEvent) {
 			o.met = false // not one of its elements is an event
 		}
 		return nil
 	case '{':
 		return o.object(ctx)
 	}
-	return &reader.UnknownError{Path: o.src.Path, What: fmt.Sprintf("it begins with %q", c)}
+	return &reader.UnknownError{Path: o.src.path, What: fmt.Sprintf("it begins with %q", c)}
 }
 
 // unreadable is the error for a file that ends before anything was said.
@@ -61,7 +62,7 @@ func (o *outer) unreadable(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("%s: byte %d: %w", o.src.Path, o.offset, err)
+	return fmt.Errorf("%s: byte %d: %w", o.src.path, o.offset, err)
 }
 
 // object reads the keys of the file's object. What cannot be understood ends it.

@@ -29,15 +29,10 @@ func write(t testing.TB, name string, text []byte) string {
 // openBlocks reads text in blocks of some size.
 func openBlocks(t testing.TB, text []byte, blockBytes int) (*model.Trace, error) {
 	t.Helper()
-	f := Format
-	f.Sniff = func([]byte) int { return 1 }
-	f.Read = func(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
-		return readBlocks(ctx, src, opt, blockBytes)
-	}
-	trace, err := reader.Open(context.Background(), write(t, "trace.json", text), []*reader.Format{&f}, reader.Options{})
+	in := stream{bytes.NewReader(text), "trace.json", int64(len(text)), func() int64 { return int64(len(text)) / 2 }}
+	trace, err := readStream(context.Background(), in, reader.Options{}, blockBytes)
 	if err == nil {
 		check(t, trace)
-		trace.Info.Path = ""
 	}
 	return trace, err
 }
