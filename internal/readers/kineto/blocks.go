@@ -157,6 +157,9 @@ func (j *joiner) run(ctx context.Context) error {
 			return nil
 		}
 		o.progress()
+		if o.tooMuch() {
+			return nil
+		}
 		m.add(&j.block.part)
 		end := j.block.ending
 		for {
@@ -268,6 +271,17 @@ func (o *outer) progress() {
 	if total > 0 && done > 0 {
 		o.m.growth = max(1, float64(total)/float64(done))
 	}
+}
+
+// tooMuch stops a small packed file from filling the memory: real traces take up to 20 times
+// the packed file's size in rows, and one that takes over 100 times is made to harm.
+func (o *outer) tooMuch() bool {
+	const free, most = 256 << 20, 100
+	if o.m.held < free+most*o.src.done() {
+		return false
+	}
+	o.cutOff(fmt.Errorf("the events would take over %d times the memory of the packed file", most), "inside traceEvents")
+	return true
 }
 
 // A rest is what lies behind the events: of the block in hand, then of those that follow.

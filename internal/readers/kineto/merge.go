@@ -22,6 +22,7 @@ type merger struct {
 	tracks   map[trackKey]uint32
 	firstNs  int64
 
+	held   int64   // bytes that the rows and texts so far take, roughly
 	growth float64 // bytes expected over bytes merged, for room
 }
 
@@ -42,6 +43,9 @@ type dictionary struct {
 	ids   []model.StringID // 0: not interned yet
 }
 
+// textBytes is about what a text takes beside itself: in a parser's interner and in the trace's.
+const textBytes = 150
+
 func newMerger(w *want) *merger {
 	return &merger{
 		trace: &model.Trace{}, want: w,
@@ -58,6 +62,9 @@ func (m *merger) learn(p *part) {
 	}
 	d.texts = append(d.texts, p.texts...)
 	d.ids = append(d.ids, make([]model.StringID, len(p.texts))...)
+	for _, text := range p.texts {
+		m.held += int64(2*len(text)) + textBytes
+	}
 	p.texts = nil
 }
 
@@ -72,6 +79,7 @@ func (m *merger) add(p *part) {
 		d.ids[local] = m.trace.Strings.Intern(d.texts[local])
 		return d.ids[local]
 	}
+	m.held += p.bytes()
 	m.firstNs = min(m.firstNs, p.firstNs)
 	m.trace.Info.Events += p.events
 	m.trace.Losses.Merge(&p.losses)

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -295,5 +297,43 @@ func TestHeaderAndParts(t *testing.T) {
 	trace := open(t, write(t, "some_rank_12.json", file(launch, kernel)), model.PartKernels)
 	if trace.Kernels.Len() != 1 || trace.Calls.Len() != 0 || trace.Loaded != model.PartKernels || trace.Info.Rank != 12 || trace.Info.Events != 2 {
 		t.Errorf("kernels only: %+v", trace.Info)
+	}
+}
+
+// A few MB that unpack to GBs are refused before they fill the memory; blanks and long texts are passed over.
+func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: unpacks hundreds of MB")
+	}
+	for _, test := range []struct {
+		name, unit string
+		times      int
+		cut        bool
+	}{
+		{"blanks", strings.Repeat(" ", 1<<20), 500, false},
+		{"one name", strings.Repeat("x", 1<<20), 200, false},
+		{"kernels", strings.Repeat(`{"ph":"X","cat":"kernel","ts":7},`+"\n", 1<<15), 100, true},
+	} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		begin, end := launch+",", "\n"+kernel+"]}"
+		if test.name == "one name" {
+			begin, end = begin+`{"ph":"X","name":"`, `"},`+kernel+"]}"
+		}
+		io.WriteString(z, `{"schemaVersion":1,"traceEvents":[`+begin)
+		for range test.times {
+			io.WriteString(z, test.unit)
+		}
+		io.WriteString(z, end)
+		z.Close()
+		trace := open(t, write(t, "bomb.json.gz", packed.Bytes()), 0)
+		var memory runtime.MemStats
+		runtime.ReadMemStats(&memory)
+		if cut := trace.Losses.Count(model.LossTruncated) > 0; cut != test.cut || memory.Sys > 1<<30 {
+			t.Errorf("%s: %d MB for %d packed bytes, %v", test.name, memory.Sys>>20, packed.Len(), trace.Losses.All())
+		}
+		if !test.cut && trace.Kernels.Len() != 1 {
+			t.Errorf("%s: the kernel behind it was not read: %v", test.name, trace.Losses.All())
+		}
 	}
 }

@@ -183,3 +183,10 @@ func (p *part) reset(parser int) {
 		firstNs: maxNs + 1, parser: parser,
 	}
 }
+
+// bytes is about what the rows take as columns.
+func (p *part) bytes() int64 {
+	return int64(len(p.kernels))*160 + int64(len(p.copies)+len(p.sets))*90 + int64(len(p.calls)+len(p.launches))*50 +
+		int64(len(p.ops)+len(p.collectives))*110 + int64(len(p.ranges)+len(p.pyCalls)+len(p.deviceRanges)+len(p.syncs)+len(p.allocs))*70 +
+		int64(len(p.overheads)+len(p.marks)+len(p.flows)+len(p.counters)+len(p.spans)+len(p.metas))*50
+}
