@@ -37,6 +37,7 @@ func fillLaunch(in []*facts.Facts, _ Args, out *Rows) error {
 		rows := r.soleLaunches()
 		calls, w := &r.Trace.Calls, r.work
 		cells := make([]Cell, len(rows)*len(out.Columns)) // of all rows: there may be millions
+		out.Rows = slices.Grow(out.Rows, len(rows))
 		for _, i := range rows {
 			call := w.Call[i]
 			row := append(cells[:0:len(out.Columns)], Int(r.rank), Int(calls.Corr[call]), Int(calls.DurNs[call]),
@@ -69,6 +70,8 @@ func (r htaRank) soleLaunches() []uint32 {
 		}
 	}
 	corr := r.Trace.Calls.Corr
-	slices.SortStableFunc(out, func(a, b uint32) int { return cmp.Compare(corr[r.work.Call[a]], corr[r.work.Call[b]]) })
+	slices.SortFunc(out, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(corr[r.work.Call[a]], corr[r.work.Call[b]]), cmp.Compare(a, b))
+	})
 	return out
 }
