@@ -1,0 +1,36 @@
+package rules
+
+import (
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
+)
+
+// What rules need, each with the command that records it.
+var (
+	needWork = Need{"GPU work", func(f *facts.Facts) bool { return f.Work().Len() > 0 },
+		"nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
+	needCalls = Need{"CUDA calls", func(f *facts.Facts) bool { return f.Trace.Calls.Len() > 0 },
+		"nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
+	needSteps = Need{"steps", func(f *facts.Facts) bool {
+		s, err := f.Steps(facts.StepOptions{})
+		return err == nil && s.Source != facts.StepsNone
+	},
+		"torch.cuda.nvtx.range_push(f\"step_{i}\"), prof.step() in torch.profiler, or --step-range NAME"}
+	needOps = Need{"operators", func(f *facts.Facts) bool { return f.Trace.Ops.Len() > 0 },
+		"torch.profiler with ProfilerActivity.CPU"}
+	needShapes = Need{"shapes of operators", func(f *facts.Facts) bool { return hasText(f.Trace.Ops.Shapes) },
+		"torch.profiler.profile(record_shapes=True)"}
+	needAllocs = Need{"allocator events", func(f *facts.Facts) bool { return f.Trace.AllocEvents.Len() > 0 || f.Trace.DeviceAllocs.Len() > 0 },
+		"torch.profiler.profile(profile_memory=True), or nsys profile --cuda-memory-usage=true"}
+	needSched = Need{"context switches", func(f *facts.Facts) bool { return f.Trace.Sched.Len() > 0 },
+		"nsys profile --cpuctxsw=process-tree"}
+)
+
+func hasText(column []model.StringID) bool {
+	for _, id := range column {
+		if id != 0 {
+			return true
+		}
+	}
+	return false
+}
