@@ -9,8 +9,11 @@ import (
 // OpStackFrames is how many frames of a call stack tell operators apart, innermost first.
 const OpStackFrames = 5
 
+// calledBy stands between a function and its caller.
+const calledBy = " < "
+
 // OpStacks is the Python code that each event of the OpTree was called from: texts of up to OpStackFrames
-// lines, the innermost first, and for each event the index of its text; text 0 is "". The stack is what the
+// functions, "inner < outer", and for each event the index of its text; text 0 is "". The stack is what the
 // capture says of the operator, else the Python functions that run on its thread when it starts. What runs
 // in a backward operator has the stack of the forward operator with the same sequence number, as in
 // PyTorch: the code that asked for it.
@@ -35,7 +38,7 @@ func (s *opStacks) fromOps(t *model.Trace, o *OpTree) {
 	}
 	byID := judge(&t.Strings, func(text string) uint32 {
 		lines := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
-		return s.intern(strings.Join(lines[:min(len(lines), OpStackFrames)], "\n"))
+		return s.intern(strings.Join(lines[:min(len(lines), OpStackFrames)], calledBy))
 	})
 	for i, row := range o.Row {
 		if o.Kind[i] == HostOp && t.Ops.Stack[row] != 0 {
@@ -55,7 +58,9 @@ func (s *opStacks) fromPython(t *model.Trace, o *OpTree) {
 	for i := range open {
 		open[i] = NotNested
 	}
-	byFrames := make(map[[OpStackFrames]model.StringID]uint32)
+	names := newInterner()
+	frameOf := judge(&t.Strings, func(name string) uint32 { return names.intern(withoutAddress(name)) })
+	byFrames := make(map[[OpStackFrames]uint32]uint32)
 	next := 0
 	for i, th := range o.threads(t) {
 		start := o.startNs(t, i)
@@ -71,19 +76,19 @@ func (s *opStacks) fromPython(t *model.Trace, o *OpTree) {
 			c = caller[c]
 			open[th] = c
 		}
-		var frames [OpStackFrames]model.StringID
+		var frames [OpStackFrames]uint32
 		n := 0
 		for c := open[th]; c != NotNested && n < len(frames); c = caller[c] {
-			frames[n] = py.Name[c]
+			frames[n] = frameOf(py.Name[c])
 			n++
 		}
 		text, known := byFrames[frames]
 		if !known {
 			lines := make([]string, n)
-			for k, id := range frames[:n] {
-				lines[k] = t.Strings.Text(id)
+			for k, frame := range frames[:n] {
+				lines[k] = names.texts[frame]
 			}
-			text = s.intern(strings.Join(lines, "\n"))
+			text = s.intern(strings.Join(lines, calledBy))
 			byFrames[frames] = text
 		}
 		s.stack[i] = text
@@ -120,4 +125,13 @@ func (s *opStacks) backward(t *model.Trace, o *OpTree) {
 			s.stack[i] = forward[at(t.Ops.Sequence, int(o.Row[b]), model.NoSequence)]
 		}
 	}
+}
+
+// withoutAddress is a function's name without the address of its object: the same code has many.
+func withoutAddress(name string) string {
+	before, after, found := strings.Cut(name, " at 0x")
+	if !found {
+		return name
+	}
+	return before + strings.TrimLeft(after, "0123456789abcdefABCDEF")
 }

@@ -63,7 +63,7 @@ func rowsText(r *Rows) string {
 func cellText(c Cell) string {
 	switch c.Kind {
 	case TextCell:
-		return strings.ReplaceAll(c.Text, "\n", " < ")
+		return c.Text
 	case IntCell:
 		return fmt.Sprint(c.Int)
 	case FloatCell:

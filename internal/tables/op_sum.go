@@ -112,7 +112,7 @@ func opGroups(f *facts.Facts, o *facts.OpTree, args Args, out *Rows) (texts []st
 		out.Columns = append(out.Columns, Column{"Input Shapes", unit.Text, "shapes of the inputs, as the capture has them"})
 		texts, group = f.OpShapes()
 	case "stack":
-		out.Columns = append(out.Columns, Column{"Source", unit.Text, "Python functions around it, the innermost first"})
+		out.Columns = append(out.Columns, Column{"Source", unit.Text, "Python functions around it, the innermost first: inner < outer"})
 		texts, group = f.OpStacks()
 	default:
 		return nil, nil, &ArgError{"op_sum", "group-by", by, "shape or stack"}
