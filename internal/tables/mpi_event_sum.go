@@ -15,8 +15,8 @@ var mpiEventSum = Table{
 One row for each MPI function. Most of a call's time is waiting for another rank. Time is a share of the calls
 listed, summed over ranks and threads, not of wall time.
 
+The columns are those of nsys stats mpi_event_sum, which nsys 2023.4.4 does not have; no output of it was at hand.
 Rows are ordered by Total Time, largest first, then by name and source.`,
-	Origin:  "nsys stats mpi_event_sum, which is later than the 2023.4.4 that others are compared with",
 	Formats: "nsys with --trace=mpi",
 	Columns: timeColumns("Instances", "calls",
 		Column{"Source", unit.Text, "kind of call: p2p, collective, start_wait or other"},

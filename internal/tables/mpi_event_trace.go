@@ -7,10 +7,13 @@ import (
 )
 
 var mpiEventTrace = Table{
-	Name:    "mpi_event_trace",
-	Title:   "Every MPI call, by start",
-	Doc:     "One row for each call. Rows are ordered by start; of equal ones the longer comes first.",
-	Origin:  "nsys stats mpi_event_trace; also captures without MPI_RANKS, on which that fails",
+	Name:  "mpi_event_trace",
+	Title: "Every MPI call, by start",
+	Doc: `
+One row for each call. Where the capture does not say which rank a process is, Rank is absent; nsys stats fails then.
+
+Rows are ordered by start; of equal ones the longer comes first.`,
+	Origin:  "nsys stats mpi_event_trace",
 	Formats: "nsys with --trace=mpi",
 	Columns: []Column{
 		{"Start", unit.Ns, "start of the call, since time 0 of the capture"},

@@ -13,8 +13,8 @@ var openmpSum = Table{
 One row for each kind of event: parallel regions, tasks, waits. Events nest and run on many threads: Time is a
 share of the events listed, summed over threads, not of wall time.
 
+The columns are those of nsys stats openacc_sum, which openmp_sum is described like; no output of it was at hand.
 Rows are ordered by Total Time, largest first, then by name.`,
-	Origin:  "nsys stats openmp_sum",
 	Formats: "nsys with --trace=openmp",
 	Columns: timeColumns("Num Calls", "events", Column{"Name", unit.Text, "kind of event"}),
 	Needs:   model.PartOpenMP,

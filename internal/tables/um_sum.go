@@ -19,8 +19,8 @@ var umSum = Table{
 One row for each address at which pages migrated between host and device, or were faulted on. Page faults of
 the GPU count as many as the record says it stands for.
 
+The columns are those of nsys stats um_sum; no output of that was at hand to compare the rows with.
 Rows are ordered by the bytes that migrated, most first, then by page faults, then by address.`,
-	Origin:  "nsys stats um_sum, whose columns it has",
 	Formats: "nsys with --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true",
 	Columns: []Column{
 		{"Virtual Address", unit.Text, "where the pages begin, in hexadecimal"},
