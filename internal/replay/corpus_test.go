@@ -26,7 +26,7 @@ func TestSelfError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := Build(f, steps).Predict(nil).SelfError
+		e := NewPricer(Build(f, steps)).SelfError
 		if math.Abs(e) > 0.03 {
 			t.Errorf("%s: self-error %.2f %%, at most 3 %% wanted", path, 100*e)
 		}

@@ -1,84 +1,99 @@
 package replay
 
-// A Prediction is how long a step takes with and without changes, as profiled and without the profiler. In ns.
-type Prediction struct {
-	MeasuredNs float64 // the mean step as recorded
-	ReplayedNs float64 // the unmodified program's, by the rules alone
-	SelfError  float64 // ReplayedNs / MeasuredNs - 1: what the rules do not explain
-	Steps      int
-
-	Profiled   Range // the changed step under the profiler
-	Now        Range // the unchanged step without the profiler
-	Unprofiled Range // the changed step without the profiler
-	Known      bool  // whether the profiler's overhead is modelled; else Now and Unprofiled are as profiled
-}
-
 // A Range is a value with the bounds that it is believed to lie in.
 type Range struct{ Ns, LowNs, HighNs float64 }
 
-// How far the assumptions of a replay may be off: host work between two runs of one program, durations of
-// kernels at another clock. Measured as the spread between captures of one program and its unprofiled runs.
+// A Pricer runs a program with changes against the same program without. All prices are of a mean step, in ns.
+type Pricer struct {
+	Program    *Program
+	MeasuredNs float64 // the mean step as recorded
+	ReplayedNs float64 // the unmodified program's, by the rules alone
+	SelfError  float64 // ReplayedNs / MeasuredNs - 1: what the rules do not explain
+	Known      bool    // whether the profiler's overhead is modelled; else the unprofiled program is the profiled one
+
+	residuals *Residuals
+	profiled  [corners]float64 // the unmodified program, by corner
+	free      [corners]float64 // the same without the profiler
+}
+
+// A Price is what changes make of a step.
+type Price struct {
+	Profiled   Range // the step under the profiler
+	Unprofiled Range // the step without it
+	// Gain is how much shorter the unprofiled step becomes. Each bound compares both programs under the same
+	// assumptions, so that what is uncertain of both cancels.
+	Gain Range
+}
+
+// Corners are the sets of assumptions under which a program is run: the best estimate, everything
+// taken well, everything taken badly.
+const (
+	best = iota
+	well
+	badly
+	corners
+)
+
+// How far the assumptions of a replay may be off between two runs of one program: host work, durations of
+// kernels at another clock, copies of pageable memory, which the host's memory decides.
 const (
 	hostLow, hostHigh = 0.90, 1.07
 	workLow, workHigh = 0.97, 1.05
 )
 
-// Predict runs the program with and without changes. edit may have none.
-func (p *Program) Predict(edit *Edit) Prediction {
-	res := p.Residuals()
-	out := Prediction{Steps: len(p.Steps.Steady()), MeasuredNs: p.measuredNs(), Known: p.Overhead.Tool != ""}
-	out.ReplayedNs = p.StepNs(p.Simulate(Options{}))
-	if out.MeasuredNs > 0 {
-		out.SelfError = out.ReplayedNs/out.MeasuredNs - 1
+// NewPricer prepares the pricing of changes to p.
+func NewPricer(p *Program) *Pricer {
+	k := &Pricer{Program: p, Known: p.Overhead.Tool != "", residuals: p.Residuals()}
+	k.MeasuredNs = float64(p.window.LenNs()) / float64(max(1, len(p.Steps.Steady())))
+	k.ReplayedNs = p.StepNs(p.Simulate(Options{}))
+	if k.MeasuredNs > 0 {
+		k.SelfError = k.ReplayedNs/k.MeasuredNs - 1
 	}
-	q := p
-	if edit != nil {
-		q = edit.Program
-	}
-	out.Profiled = q.corners(res, 0)
-	out.Now = p.corners(res, 1)
-	out.Unprofiled = q.corners(res, 1)
-	// What is added or left out for want of an explanation is no surer than the self-error.
-	for _, r := range []*Range{&out.Profiled, &out.Now, &out.Unprofiled} {
-		r.widen(max(out.SelfError, -out.SelfError))
-	}
-	if !out.Known {
-		return out
-	}
-	for _, r := range []*Range{&out.Now, &out.Unprofiled} {
-		r.widen(p.Overhead.MinShare)
+	k.profiled, k.free = k.run(p, 0), k.run(p, 1)
+	return k
+}
+
+// run simulates a program at every corner.
+func (k *Pricer) run(p *Program, deflate float64) [corners]float64 {
+	spread := deflate * p.Overhead.Spread
+	var out [corners]float64
+	for c, o := range [corners]Options{
+		best:  {Deflate: deflate},
+		well:  {Deflate: deflate + spread, Host: hostLow, Work: workLow, Corner: -1},
+		badly: {Deflate: max(0, deflate-spread), Host: hostHigh, Work: workHigh, Corner: 1},
+	} {
+		o.Residuals = k.residuals
+		floor := [corners]float64{best: p.Floor.Ns, well: p.Floor.LowNs, badly: p.Floor.HighNs}[c]
+		out[c] = max(p.StepNs(p.Simulate(o)), floor)
 	}
 	return out
 }
 
-func (p *Program) measuredNs() float64 {
-	return float64(p.window.LenNs()) / float64(max(1, len(p.Steps.Steady())))
+// Now is the unmodified step without the profiler.
+func (k *Pricer) Now() Range { return k.rangeOf(k.free, k.Program.Overhead.MinShare) }
+
+// Price runs the program with changes.
+func (k *Pricer) Price(e *Edit) Price {
+	profiled, free := k.run(e.Program, 0), k.run(e.Program, 1)
+	gains := [corners]float64{}
+	for c := range gains {
+		gains[c] = k.free[c] - free[c]
+	}
+	return Price{
+		Profiled:   k.rangeOf(profiled, 0),
+		Unprofiled: k.rangeOf(free, k.Program.Overhead.MinShare),
+		Gain:       Range{gains[best], min(gains[best], gains[well], gains[badly]), max(gains[best], gains[well], gains[badly])},
+	}
 }
 
-// corners runs a program at its best estimate, and with everything taken well and everything taken badly.
-func (p *Program) corners(res *Residuals, deflate float64) Range {
-	spread := deflate * p.Overhead.Spread
-	run := func(o Options) float64 {
-		o.Residuals = res
-		floor := p.Floor.Ns
-		switch {
-		case o.Corner < 0:
-			floor = p.Floor.LowNs
-		case o.Corner > 0:
-			floor = p.Floor.HighNs
-		}
-		return max(p.StepNs(p.Simulate(o)), floor)
-	}
-	r := Range{
-		Ns:     run(Options{Deflate: deflate}),
-		LowNs:  run(Options{Deflate: deflate + spread, Host: hostLow, Work: workLow, Corner: -1}),
-		HighNs: run(Options{Deflate: max(0, deflate-spread), Host: hostHigh, Work: workHigh, Corner: 1}),
-	}
-	r.LowNs, r.HighNs = min(r.LowNs, r.Ns), max(r.HighNs, r.Ns)
-	return r
+// rangeOf is the range that the corners span; it is never narrower than what the rules leave
+// unexplained, nor than share to each side.
+func (k *Pricer) rangeOf(v [corners]float64, share float64) Range {
+	share = max(share, k.SelfError, -k.SelfError)
+	return Range{v[best], min(v[best]*(1-share), v[well], v[badly]), max(v[best]*(1+share), v[well], v[badly])}
 }
 
-// widen makes a range at least share wide to each side.
-func (r *Range) widen(share float64) {
-	r.LowNs, r.HighNs = min(r.LowNs, r.Ns*(1-share)), max(r.HighNs, r.Ns*(1+share))
+// Run is the unmodified program, or one with changes, as it runs without the profiler at the best estimate.
+func (k *Pricer) Run(p *Program) *Run {
+	return p.Simulate(Options{Residuals: k.residuals, Deflate: 1})
 }
