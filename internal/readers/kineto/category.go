@@ -11,8 +11,7 @@ import (
 type kind uint8
 
 const (
-	kindUnset   kind = iota
-	kindIgnored      // known and of no use
+	kindUnset kind = iota
 	kindUnwanted
 	kindUnknown
 	kindForeign // work of an accelerator that the model has no place for
@@ -95,23 +94,23 @@ func newWant(opt reader.Options) *want {
 		fieldGroup, fieldGroupID, fieldGroupDesc, fieldGroupRanks, fieldCollSeq, fieldSrcRank, fieldDstRank, fieldRank)
 	launch := setOf(fieldGrid, fieldBlock, fieldShared)
 	opArgs := setOf(fieldShapes, fieldTypes, fieldStrides, fieldValues, fieldStack, fieldModule, fieldBackend)
-	all := func(p model.Parts) bool { return opt.Need == 0 || opt.Need&p != 0 }
+	wants := opt.Wants
 	const kernels = model.PartKernels | model.PartLaunchConfig
 
 	w.args[kindKernel] = gpu | coll
-	if all(model.PartLaunchConfig) {
+	if wants(model.PartLaunchConfig) {
 		w.args[kindKernel] |= launch | setOf(fieldRegisters, fieldBlocksPerSM, fieldWarpsPerSM, fieldOccupancy)
 	}
 	w.args[kindCopy] = gpu | setOf(fieldBytes, fieldBandwidth, fieldKind)
 	w.args[kindSet] = w.args[kindCopy]
 	w.args[kindCall] = setOf(fieldCorr, fieldExternal)
-	if all(model.PartLaunchConfig | model.PartCopies) {
+	if wants(model.PartLaunchConfig | model.PartCopies) {
 		w.args[kindCall] |= launch | setOf(fieldKernelName, fieldBytes, fieldSize)
 	}
 	w.args[kindDriverCall] = w.args[kindCall]
 	w.args[kindOp] = setOf(fieldExternal, fieldSequence, fieldFwdThread) | coll
 	w.args[kindRange] = setOf(fieldExternal, fieldSequence)
-	if all(model.PartOpArgs) {
+	if wants(model.PartOpArgs) {
 		w.args[kindOp] |= opArgs
 		w.args[kindRange] |= setOf(fieldShapes)
 	}
@@ -121,21 +120,21 @@ func newWant(opt reader.Options) *want {
 	w.args[kindInstant] = setOf(fieldMemBytes, fieldAddr, fieldAllocated, fieldReserved, fieldDeviceID, fieldDeviceType)
 	w.args[kindMeta] = setOf(fieldMetaName, fieldMetaLabels)
 
-	w.skip[kindKernel] = !all(kernels)
-	w.skip[kindCopy] = !all(model.PartCopies)
+	w.skip[kindKernel] = !wants(kernels)
+	w.skip[kindCopy] = !wants(model.PartCopies)
 	w.skip[kindSet] = w.skip[kindCopy]
-	w.skip[kindCall] = !all(model.PartCalls) && !all(model.PartLaunchConfig|model.PartCopies)
+	w.skip[kindCall] = !wants(model.PartCalls) && !wants(model.PartLaunchConfig|model.PartCopies)
 	w.skip[kindDriverCall] = w.skip[kindCall]
-	w.skip[kindOp] = !all(model.PartOps | model.PartOpArgs | model.PartRanges) // old steps are operators
-	w.skip[kindRange] = !all(model.PartRanges)
+	w.skip[kindOp] = !wants(model.PartOps | model.PartOpArgs | model.PartRanges) // old steps are operators
+	w.skip[kindRange] = !wants(model.PartRanges)
 	w.skip[kindDeviceRange] = w.skip[kindRange]
-	w.skip[kindPython] = !all(model.PartPython)
-	w.skip[kindSync] = !all(model.PartSyncs)
-	w.skip[kindOverhead] = !all(model.PartOverheads)
-	w.skip[kindMetrics] = !all(model.PartCounters)
+	w.skip[kindPython] = !wants(model.PartPython)
+	w.skip[kindSync] = !wants(model.PartSyncs)
+	w.skip[kindOverhead] = !wants(model.PartOverheads)
+	w.skip[kindMetrics] = !wants(model.PartCounters)
 	w.skip[kindCounter] = w.skip[kindMetrics]
-	w.skip[kindInstant] = !all(model.PartMemory | model.PartRanges)
+	w.skip[kindInstant] = !wants(model.PartMemory | model.PartRanges)
 	// A flow matters between operators, or where GPU work has no correlation ID.
-	w.skip[kindFlow] = !all(model.PartOps | kernels | model.PartCopies)
+	w.skip[kindFlow] = !wants(model.PartOps | kernels | model.PartCopies)
 	return w
 }

@@ -113,10 +113,23 @@ func (m *merger) adoptLaunches() {
 			k.DynShared[i] = l.shared
 		}
 	}
+	m.adoptSizes(byCorr)
+}
+
+// adoptSizes gives copies without a size that of their call; byCorr is the rows of launches.
+func (m *merger) adoptSizes(byCorr map[uint32]int) {
 	c := &m.trace.Copies
 	for i, corr := range c.Corr {
-		if at, ok := byCorr[corr]; ok && c.Bytes[i] < 0 {
-			c.Bytes[i] = m.launches[at].bytes
+		at, ok := byCorr[corr]
+		if !ok || c.Bytes[i] >= 0 || m.launches[at].bytes < 0 {
+			continue
+		}
+		c.Bytes[i] = m.launches[at].bytes
+		if c.GBs == nil { // Kineto states bandwidths, but none where it does not know the copy's size
+			c.GBs = make([]float64, c.Len())
+			for j := range c.GBs {
+				c.GBs[j] = math.NaN()
+			}
 		}
 	}
 }

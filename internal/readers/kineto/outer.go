@@ -144,11 +144,10 @@ func (o *outer) value(c byte) ([]byte, error) {
 		return raw, nil
 	}
 	for {
-		b, err := o.in.Peek(1)
-		if err != nil {
+		if _, err := o.in.Peek(1); err != nil {
 			return nil, err
 		}
-		b, _ = o.in.Peek(o.in.Buffered())
+		b, _ := o.in.Peek(o.in.Buffered())
 		n, done := s.feed(b)
 		if len(raw) <= maxHeaderBytes {
 			raw = append(raw, b[:n]...)

@@ -139,7 +139,6 @@ const (
 	hasBytes
 	hasWait
 	hasAddr
-	hasContext
 	hasRangeShapes
 	hasRangeSequence
 	hasCallExternal
