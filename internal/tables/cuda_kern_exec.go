@@ -3,6 +3,7 @@ package tables
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
@@ -147,9 +148,13 @@ func fillCUDAKernExecSum(in []*facts.Facts, args Args, out *Rows) error {
 		total = append(total, max(k.EndNs(i), c.EndNs(int(row)))-c.StartNs[row])
 		call, queue, kernel = append(call, c.DurNs[row]), append(queue, waitNs), append(kernel, k.DurNs[i])
 	})
-	count := len(groups.keys)
-	totals, calls := summarize(group, total, count), summarize(group, call, count)
-	queues, kernels := summarize(queued, queue, count), summarize(group, kernel, count)
+	var totals, calls, queues, kernels []summary
+	var wait sync.WaitGroup
+	wait.Go(func() { totals = summarize(group, total, len(groups.keys)) })
+	wait.Go(func() { calls = summarize(group, call, len(groups.keys)) })
+	wait.Go(func() { queues = summarize(queued, queue, len(groups.keys)) })
+	wait.Go(func() { kernels = summarize(group, kernel, len(groups.keys)) })
+	wait.Wait()
 	for _, g := range execOrder(t, groups.keys, totals, apis.all(), names) {
 		key := groups.keys[g]
 		pid, tid := threadCells(t, key.thread)
