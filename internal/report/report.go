@@ -20,6 +20,9 @@ type Report struct {
 	TopCopies  []TopCopy   `json:"top_copies"`
 	TopSyncs   []TopSync   `json:"top_syncs"`
 	Gaps       []Gap       `json:"gaps"`
+	Profiler   *Profiler   `json:"profiler,omitempty"` // nil: the capture cannot be replayed
+	Findings   []Finding   `json:"findings"`
+	AfterAll   *AfterAll   `json:"after_all,omitempty"`
 	Abstained  []Abstained `json:"abstained"`
 	Capture    Capture     `json:"capture"`
 }
@@ -70,6 +73,8 @@ type Budget struct {
 	CommExposed float64            `json:"comm_exposed"`
 	Idle        float64            `json:"idle"`
 	IdleByHost  map[string]float64 `json:"idle_by_host"` // sums to Idle
+	// IdleBecauseOf is how much shorter the step would be without the edges of a cause: causes interact, so it sums to nothing.
+	IdleBecauseOf map[string]float64 `json:"idle_because_of,omitempty"`
 	// CommOverlapped is communication hidden behind compute: not a part of the sum.
 	CommOverlapped float64 `json:"comm_overlapped"`
 	// CopyOverlapped is copies hidden behind compute or communication: not a part of the sum.
