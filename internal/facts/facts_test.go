@@ -114,7 +114,7 @@ func TestCommNames(t *testing.T) {
 		"void vllm::cross_device_reduce_1stage<float, 2>(vllm::RankData*)":          true,
 		"rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)":             true,
 		"void at::native::elementwise_kernel<128, 2>()":                             false,
-		"my_nccl_like_gemm":           false,
+		"my_nccl_like_gemm":            false,
 		"void cutlass::Kernel<Nccl>()": false,
 	} {
 		if got := isCommName(name); got != want {

@@ -275,3 +275,8 @@ func (f *Facts) namesOf(thread model.ThreadRow, spans []interval.Span, tell func
 	}
 	return spans
 }
+
+// PlainCauses is the causes that are kinds of calls and can be taken out of a program.
+func PlainCauses() []Cause {
+	return []Cause{{Kind: causeSync}, {Kind: causeAlloc}, {Kind: causeCopyCall}, {Kind: causeLaunch}}
+}

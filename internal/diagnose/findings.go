@@ -1,0 +1,239 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
+	"lacuna/internal/replay"
+	"lacuna/internal/report"
+	"lacuna/internal/rules"
+)
+
+// replayNeeds is what rules and replay look at beyond what a report does.
+const replayNeeds = model.PartLaunchConfig | model.PartOpArgs | model.PartMemory
+
+// From which share of the step on a finding's price is high, medium, low. Under the last it is worth no one's day.
+const (
+	highShare   = 0.10
+	mediumShare = 0.05
+	lowShare    = 0.02
+)
+
+// maxCauses is for how many causes of idle time the idle time because of them is asked: each costs a replay.
+const maxCauses = 8
+
+// Add puts findings, their prices and what else a replay says into a report over the same steps.
+func Add(r *report.Report, f *facts.Facts, opt facts.StepOptions) error {
+	steps, err := f.Steps(opt)
+	if err != nil {
+		return err
+	}
+	r.Findings = []report.Finding{}
+	c := rules.NewCase(f, steps)
+	found := rules.Run(c, rules.All)
+	for _, a := range found.Abstained {
+		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
+	}
+	k, err := pricer(f, steps)
+	if err != nil {
+		return cannot(r, found, err)
+	}
+	now := k.Now()
+	r.Profiler = &report.Profiler{MeasuredStepMs: k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: k.Program.Overhead.Tool}
+	addBecause(r, k, c)
+	d := &desk{k: k, nowNs: now.Ns, unsure: math.Abs(k.SelfError) > maxSelfError}
+	for i := range found.All {
+		d.price(&found.All[i], r)
+	}
+	d.rank()
+	d.together(r, k)
+	r.Findings = d.out()
+	return nil
+}
+
+// cannot lists what was found without prices.
+func cannot(r *report.Report, found *rules.Findings, err error) error {
+	why, ok := err.(*CannotError)
+	if !ok {
+		return err
+	}
+	r.Abstained = append(r.Abstained, report.Abstained{Rule: "whatif", Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
+	for i := range found.All {
+		x := &found.All[i]
+		if x.Rule.Standing == rules.CostsElse {
+			r.Findings = append(r.Findings, finding(x))
+		}
+	}
+	return nil
+}
+
+// addBecause asks for the largest causes of idle time how much of it there is because of them.
+func addBecause(r *report.Report, k *replay.Pricer, c *rules.Case) {
+	totals := make(map[facts.Cause]int64)
+	for _, gaps := range c.Gaps {
+		for cause, ns := range c.Facts.IdleByHost(gaps) {
+			totals[cause] += ns
+		}
+	}
+	var causes []facts.Cause
+	for cause := range totals {
+		causes = append(causes, cause)
+	}
+	slices.SortFunc(causes, func(a, b facts.Cause) int {
+		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	causes = causes[:min(len(causes), maxCauses)]
+	for _, plain := range facts.PlainCauses() { // a synchronisation shows little idle time inside it and much because of it
+		if !slices.Contains(causes, plain) {
+			causes = append(causes, plain)
+		}
+	}
+	r.Budget.IdleBecauseOf = make(map[string]float64)
+	for cause, ns := range k.IdleBecauseOf(causes) {
+		r.Budget.IdleBecauseOf[c.Facts.CauseText(cause)] = ns / 1e6
+	}
+}
+
+// A desk prices findings and puts them in order.
+type desk struct {
+	k      *replay.Pricer
+	nowNs  float64
+	unsure bool // the self-error is too large for changes of the schedule
+	priced []priced
+	worth  []report.Finding // judged by presence
+}
+
+type priced struct {
+	rule    *rules.Finding
+	changes []string
+	f       report.Finding
+	gainNs  float64
+}
+
+// price finds the best of a finding's repairs that can be made.
+func (d *desk) price(x *rules.Finding, r *report.Report) {
+	f := finding(x)
+	if x.Rule.Standing == rules.CostsElse {
+		d.worth = append(d.worth, f)
+		return
+	}
+	if len(x.Changes) == 0 {
+		f.RecoverableMs, f.GainHighMs = 0, x.AtMostNs/1e6
+		f.Assumes = append(f.Assumes, "how much it buys cannot be replayed; at most the time given in the evidence")
+		d.worth = append(d.worth, f)
+		return
+	}
+	for _, change := range x.Changes {
+		e := d.k.Program.Edit()
+		applied, err := apply(e, change)
+		if err != nil || !applied.Applied {
+			continue
+		}
+		price := d.k.Price(e)
+		if d.unsure {
+			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
+				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "nsys profile --trace=cuda,nvtx"})
+			return
+		}
+		if price.Gain.LowNs <= 0 {
+			continue // a gain whose range includes none is not promised
+		}
+		f.Change, f.Assumes = change, applied.Assumes
+		f.RecoverableMs, f.GainLowMs, f.GainHighMs = price.Gain.Ns/1e6, price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
+		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6, price.Unprofiled.HighNs/1e6
+		f.Severity = d.severity(price.Gain.Ns)
+		d.priced = append(d.priced, priced{x, []string{change}, f, price.Gain.Ns})
+		return
+	}
+}
+
+func (d *desk) severity(gainNs float64) string {
+	switch share := gainNs / math.Max(1, d.nowNs); {
+	case share >= highShare:
+		return "high"
+	case share >= mediumShare:
+		return "medium"
+	case share >= lowShare:
+		return "low"
+	}
+	return "info"
+}
+
+// rank puts findings in order of what they buy; one that another needs first comes before it.
+func (d *desk) rank() {
+	slices.SortStableFunc(d.priced, func(a, b priced) int {
+		return cmp.Or(cmp.Compare(b.gainNs, a.gainNs), cmp.Compare(a.f.Rule, b.f.Rule), cmp.Compare(a.f.Title, b.f.Title))
+	})
+	for i := range d.priced {
+		first := d.priced[i].rule.First
+		for j := i + 1; first != "" && j < len(d.priced); j++ {
+			if d.priced[j].f.Rule == first {
+				moved := d.priced[j]
+				d.priced = slices.Insert(slices.Delete(d.priced, j, j+1), i, moved)
+				break
+			}
+		}
+	}
+}
+
+// together makes one change after another: what two findings both claim counts once.
+func (d *desk) together(r *report.Report, k *replay.Pricer) {
+	if len(d.priced) == 0 {
+		return
+	}
+	e := k.Program.Edit()
+	before := d.nowNs
+	var last replay.Price
+	for i := range d.priced {
+		p := &d.priced[i]
+		if applied, err := apply(e, p.f.Change); err != nil || !applied.Applied {
+			continue
+		}
+		last = k.Price(e)
+		p.f.AfterOthersMs = (before - last.Unprofiled.Ns) / 1e6
+		before = last.Unprofiled.Ns
+	}
+	r.AfterAll = &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6, HighMs: last.Unprofiled.HighNs / 1e6,
+		BoundBy: boundBy(e.CriticalPath(k.Run(e.Program)))}
+}
+
+// boundBy is the cause that takes most of a critical path.
+func boundBy(path map[string]float64) string {
+	best, bestNs := "", -1.0
+	for cause, ns := range path {
+		if ns > bestNs || ns == bestNs && cause < best {
+			best, bestNs = cause, ns
+		}
+	}
+	return best
+}
+
+// out is the findings in order: those that cost time first.
+func (d *desk) out() []report.Finding {
+	out := []report.Finding{}
+	for _, p := range d.priced {
+		out = append(out, p.f)
+	}
+	return append(out, d.worth...)
+}
+
+// finding is what is known of a finding without a price.
+func finding(x *rules.Finding) report.Finding {
+	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Confidence: x.Confidence, First: x.First,
+		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC, Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
+	if f.Fix == "" {
+		f.Fix = x.Rule.Fix
+	}
+	for _, e := range x.Evidence {
+		rows := e.Rows
+		if rows == nil {
+			rows = []string{}
+		}
+		f.Evidence = append(f.Evidence, report.Evidence{Text: e.Text, Rows: rows})
+	}
+	return f
+}
