@@ -39,7 +39,7 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 	if opt.Top == 0 {
 		opt.Top = defaultTop
 	}
-	r := &Report{Schema: Schema}
+	r := &Report{Schema: Schema, Findings: []Finding{}}
 	var all []*one
 	for _, f := range in {
 		o, err := look(f, opt)
