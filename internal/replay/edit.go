@@ -13,9 +13,7 @@ import (
 // compose: each sees what those before it left.
 type Edit struct {
 	*Program
-	base    *Program
 	Notes   []string // what was assumed, in sentences
-	matched int
 }
 
 // Edit begins a set of changes.
@@ -69,7 +67,7 @@ func (e *Edit) Stub(i int32) {
 // SetDur gives work a new duration and the bounds that it is known by.
 func (e *Edit) SetDur(i int32, ns, lowNs, highNs int64) {
 	w := &e.Works[i]
-	w.DurNs, w.LowNs, w.HighNs = max(0, ns), max(0, lowNs), max(1, highNs)
+	w.DurNs, w.LowNs, w.HighNs, w.Host = max(0, ns), max(0, lowNs), max(1, highNs), false
 }
 
 // ScaleDur multiplies work's duration, and the bounds that it is known by.

@@ -39,6 +39,8 @@ const (
 const (
 	hostLow, hostHigh = 0.90, 1.07
 	workLow, workHigh = 0.97, 1.05
+
+	hostCopyLow, hostCopyHigh = 0.85, 1.15
 )
 
 // NewPricer prepares the pricing of changes to p.

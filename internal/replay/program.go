@@ -61,6 +61,7 @@ type Work struct {
 	LagNs   int64 // of a graph's node: from the end of After, or from the graph's start
 	LagHigh int64 // the lag lies between 0 and this, where a change made it uncertain; 0: it was measured
 	Kind    facts.WorkKind
+	Host    bool // a copy of pageable memory: the host's memory decides how long it takes
 	Dropped bool
 
 	// LowNs and HighNs bound DurNs where a change made it uncertain; 0: as sure as any duration that was measured.

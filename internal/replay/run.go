@@ -9,6 +9,17 @@ type Options struct {
 	Corner    int        // -1: the lower, 1: the upper bound of durations that a change made uncertain
 }
 
+// hostCopy is the factor on copies that the host's memory decides.
+func (o *Options) hostCopy() float64 {
+	switch {
+	case o.Corner < 0:
+		return hostCopyLow
+	case o.Corner > 0:
+		return hostCopyHigh
+	}
+	return 1
+}
+
 // A Run is when everything began and ended in one simulation. Times count from the same zero as the capture's.
 type Run struct {
 	CallEnd   []int64
@@ -119,6 +130,12 @@ func (s *simulation) place(i int32, start int64, b Bound, by int32) {
 // durNs is how long work takes under the options.
 func (s *simulation) durNs(w *Work) int64 {
 	dur := w.DurNs
+	if w.Call != none && s.opt.Deflate > 0 && s.p.Calls[w.Call].N > 1 {
+		dur -= min(dur/2, int64(s.opt.Deflate*s.p.Overhead.NodeNs))
+	}
+	if w.Host {
+		dur = int64(float64(dur) * s.opt.hostCopy())
+	}
 	switch {
 	case s.opt.Corner < 0 && w.HighNs > 0:
 		dur = w.LowNs

@@ -88,15 +88,12 @@ func waitKind(name string) WaitKind {
 
 // isStaged says whether a call issued a copy of pageable memory and returned only when it was done.
 func (p *Program) isStaged(c *Call) bool {
-	t := p.Facts.Trace
 	for k := c.First; k < c.First+c.N; k++ {
 		w := &p.Works[k]
 		if w.Kind != facts.WorkCopy {
 			continue
 		}
-		row := p.Facts.Work().Row[w.Row]
-		pageable := at(t.Copies.Src, row) == model.MemPageable || at(t.Copies.Dst, row) == model.MemPageable
-		if pageable && c.EndNs+slackNs >= w.StartNs+w.DurNs {
+		if w.Host && c.EndNs+slackNs >= w.StartNs+w.DurNs {
 			return true
 		}
 	}
@@ -120,11 +117,16 @@ func (p *Program) isBig(c *Call) bool {
 // "Synchronous": transfers of 64 KB or less return before they are done).
 const stagedBytes = 64 << 10
 
-func at(column []model.MemKind, row uint32) model.MemKind {
-	if int(row) < len(column) {
-		return column[row]
+// touchesHost says whether a row of Work is a copy from or to pageable memory.
+func touchesHost(f *facts.Facts, row int) bool {
+	w, t := f.Work(), f.Trace
+	if w.Kind[row] != facts.WorkCopy {
+		return false
 	}
-	return model.MemUnknown
+	is := func(column []model.MemKind) bool {
+		return int(w.Row[row]) < len(column) && column[w.Row[row]] == model.MemPageable
+	}
+	return is(t.Copies.Src) || is(t.Copies.Dst)
 }
 
 // splitOwn takes the waiting out of a call's time. A wait that the record contradicts, because the
