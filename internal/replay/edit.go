@@ -13,7 +13,7 @@ import (
 // compose: each sees what those before it left.
 type Edit struct {
 	*Program
-	Notes   []string // what was assumed, in sentences
+	Notes []string // what was assumed, in sentences
 }
 
 // Edit begins a set of changes.
