@@ -1,0 +1,344 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/flops"
+	"lacuna/internal/model"
+	"lacuna/internal/peaks"
+)
+
+// fp32Math is how the kernels of an operator multiply FP32 numbers, by their names.
+type fp32Math uint8
+
+const (
+	mathUnknown fp32Math = iota
+	mathFP32
+	mathTF32
+)
+
+// fp32MathOf reads cuBLAS', cuDNN's and CUTLASS' names: tf32 and the shape of its matrix instruction, 16x8x8, against
+// scalar instructions.
+func fp32MathOf(kernel string) fp32Math {
+	kernel = strings.ToLower(kernel)
+	for _, sign := range []string{"tf32", "tfloat32", "s1688"} {
+		if strings.Contains(kernel, sign) {
+			return mathTF32
+		}
+	}
+	for _, sign := range []string{"sgemm", "simt", "ffma", "f32f32_f32f32", "scudnn", "gemv"} {
+		if strings.Contains(kernel, sign) {
+			return mathFP32
+		}
+	}
+	return mathUnknown
+}
+
+// A rooflineRow is the calls of one operator with the same shapes, types and work, on one kind of device.
+type rooflineRow struct {
+	name    string
+	shapes  model.StringID
+	work    flops.Work
+	why     flops.Unknown
+	peak    *peaks.Peak // nil: unknown
+	unit    peaks.Unit
+	assumed bool
+	calls   int64
+	busyNs  int64
+	first   int   // of its Work rows
+	endNs   int64 // of those counted so far
+}
+
+// insideWhy is the reason for not counting an operator that launched work itself and called another that is counted.
+const insideWhy flops.Unknown = "counted in an operator that it calls"
+
+// noOp is the name of the row of work that no operator launched.
+const noOp = "[no operator]"
+
+// A roofline sums GPU work by operator.
+type roofline struct {
+	f      *facts.Facts
+	workOp []int32
+
+	asked   map[[5]model.StringID]uint32 // what was asked of flops, by name and arguments
+	answers []rooflineAnswer
+	inside  map[int32]bool // operators of whose matrix work another one has the count
+
+	rows  []*rooflineRow
+	index map[rooflineKey]*rooflineRow
+	ofOp  map[int32]*rooflineRow // the row that an operator's call is counted in
+	peaks map[uint32]*peaks.Peak // by device
+}
+
+type rooflineAnswer struct {
+	work flops.Work
+	why  flops.Unknown
+}
+
+type rooflineKey struct {
+	name, shapes, types model.StringID
+	work                flops.Work
+	why                 flops.Unknown
+	peak                *peaks.Peak
+	math                fp32Math
+}
+
+func newRoofline(f *facts.Facts) *roofline {
+	r := &roofline{
+		f: f, workOp: f.WorkOps(), asked: make(map[[5]model.StringID]uint32), inside: make(map[int32]bool),
+		index: make(map[rooflineKey]*rooflineRow), ofOp: make(map[int32]*rooflineRow), peaks: make(map[uint32]*peaks.Peak),
+	}
+	for _, d := range f.Devices() {
+		r.peaks[d], _ = peaks.Find(f.DeviceName(d), deviceOf(f.Trace, d))
+	}
+	return r
+}
+
+// deviceOf is what the capture says of a device, or nothing.
+func deviceOf(t *model.Trace, ordinal uint32) model.Device {
+	for _, d := range t.Devices {
+		if d.Ordinal == ordinal {
+			return d
+		}
+	}
+	return model.Device{}
+}
+
+// collect makes the rows: first how each operator multiplies, then the sums.
+func (r *roofline) collect() {
+	how := r.mathOfOps()
+	r.findInside()
+	w := r.f.Work()
+	for i, op := range r.workOp {
+		row := r.rowFor(i, op, how[op])
+		row.busyNs += max(w.EndNs[i]-max(w.StartNs[i], row.endNs), 0)
+		row.endNs = max(row.endNs, w.EndNs[i])
+	}
+}
+
+// mathOfOps is how each operator multiplies FP32, by its kernels: one that says TF32 decides.
+func (r *roofline) mathOfOps() map[int32]fp32Math {
+	t, w := r.f.Trace, r.f.Work()
+	byName := make(map[model.StringID]fp32Math)
+	out := make(map[int32]fp32Math)
+	for i, op := range r.workOp {
+		if op == facts.NotNested || w.Kind[i] != facts.WorkKernel {
+			continue
+		}
+		id := t.Kernels.Name[w.Row[i]]
+		m, known := byName[id]
+		if !known {
+			m = fp32MathOf(t.Strings.Text(id))
+			byName[id] = m
+		}
+		out[op] = max(out[op], m)
+	}
+	return out
+}
+
+// findInside marks operators around one that counts for the same matrix work: both launched something, and the
+// product is the inner one's.
+func (r *roofline) findInside() {
+	ops := &r.f.Trace.Ops
+	var parent []int32
+	for _, op := range r.workOp {
+		if op == facts.NotNested || r.ofOp[op] != nil {
+			continue
+		}
+		if a := r.answer(op); !a.work.Family.Matrix() || !a.work.HasFLOPs {
+			continue
+		}
+		if parent == nil {
+			parent, _ = facts.Nest(ops.StartNs, ops.DurNs, ops.Thread)
+		}
+		for p := parent[op]; p != facts.NotNested && !r.inside[p]; p = parent[p] {
+			r.inside[p] = true
+		}
+	}
+}
+
+// answer is the work of an operator's call.
+func (r *roofline) answer(op int32) rooflineAnswer {
+	t := r.f.Trace
+	at := func(column []model.StringID) model.StringID {
+		if int(op) < len(column) {
+			return column[op]
+		}
+		return 0
+	}
+	key := [5]model.StringID{t.Ops.Name[op], at(t.Ops.Shapes), at(t.Ops.Types), at(t.Ops.Strides), at(t.Ops.Values)}
+	n, known := r.asked[key]
+	if !known {
+		text := t.Strings.Text
+		w, why := flops.Of(flops.Op{Name: text(key[0]), Shapes: text(key[1]), Types: text(key[2]), Strides: text(key[3]), Values: text(key[4])})
+		n = uint32(len(r.answers))
+		r.asked[key], r.answers = n, append(r.answers, rooflineAnswer{w, why})
+	}
+	return r.answers[n]
+}
+
+// rowFor is the row of a piece of work; a call is counted with its first piece.
+func (r *roofline) rowFor(work int, op int32, how fp32Math) *rooflineRow {
+	if op != facts.NotNested {
+		if row := r.ofOp[op]; row != nil {
+			return row
+		}
+	}
+	t := r.f.Trace
+	key := rooflineKey{peak: r.peaks[r.f.Work().Device[work]]}
+	name := noOp
+	if op != facts.NotNested {
+		a := r.answer(op)
+		if a.work.Family.Matrix() && r.inside[op] {
+			a = rooflineAnswer{why: insideWhy}
+		}
+		key.name, key.work, key.why = t.Ops.Name[op], a.work, a.why
+		name = t.Strings.Text(key.name)
+		if int(op) < len(t.Ops.Shapes) {
+			key.shapes = t.Ops.Shapes[op]
+		}
+		if int(op) < len(t.Ops.Types) {
+			key.types = t.Ops.Types[op]
+		}
+		if a.work.Family.Matrix() && a.work.Dtype == flops.FP32 {
+			key.math = how
+		}
+	}
+	row := r.index[key]
+	if row == nil {
+		row = &rooflineRow{name: name, shapes: key.shapes, work: key.work, why: key.why, peak: key.peak, first: work, endNs: math.MinInt64}
+		if row.peak != nil {
+			row.unit, row.assumed = unitFor(row.work, row.peak, key.math)
+		}
+		r.index[key], r.rows = row, append(r.rows, row)
+	}
+	if op != facts.NotNested {
+		r.ofOp[op] = row
+		row.calls++
+	}
+	return row
+}
+
+// notes says how the step uses the device, and what is not in these numbers.
+func (r *roofline) notes(out *Rows, totalNs int64) {
+	add := func(format string, values ...any) { out.Notes = append(out.Notes, fmt.Sprintf(format, values...)) }
+	r.noteDevices(add)
+	r.noteUtilisation(add)
+	var knownNs int64
+	left := make(map[string]int64)
+	assumed, cached := 0, 0
+	for _, row := range r.rows {
+		if row.work.HasFLOPs {
+			knownNs += row.busyNs
+		} else {
+			why := string(row.why)
+			if row.why == flops.Known {
+				why = "only its bytes are known"
+			}
+			if row.name != noOp {
+				left[row.name+": "+why] += row.busyNs
+			} else {
+				left[noOp] += row.busyNs
+			}
+		}
+		if row.assumed {
+			assumed++
+		}
+		if _, memory := row.shares(); memory.known && memory.share > 1 {
+			cached++
+		}
+	}
+	if totalNs > 0 {
+		add("FLOPs are known for %.1f %% of Busy", 100*float64(knownNs)/float64(totalNs))
+	}
+	if text := largest(left, 5); text != "" {
+		add("not counted: %s", text)
+	}
+	if assumed > 0 {
+		add("%d rows multiply FP32 with kernels whose names do not say whether in TF32: held against FP32, marked with ?", assumed)
+	}
+	if cached > 0 {
+		add("%d rows move more than the memory can: caches served them", cached)
+	}
+}
+
+func (r *roofline) noteDevices(add func(string, ...any)) {
+	said := make(map[string]bool)
+	for _, d := range r.f.Devices() {
+		name := r.f.DeviceName(d)
+		if said[name] {
+			continue
+		}
+		said[name] = true
+		switch p := r.peaks[d]; {
+		case p != nil:
+			add("peaks of %s, %g GB/s: %s", p.Name, p.MemoryGBs, p.Source)
+		case name == "":
+			add("the capture does not name device %d: its peaks are unknown", d)
+		default:
+			add("the peaks of %q are unknown: no such device, or more than one that fits", name)
+		}
+	}
+}
+
+// noteUtilisation says how much of the step the matrix units would need at their peaks.
+func (r *roofline) noteUtilisation(add func(string, ...any)) {
+	s, err := r.f.AskedSteps()
+	if err != nil || !s.Device || s.Window().LenNs() == 0 {
+		return
+	}
+	window, steps := s.Window(), float64(len(s.Steady()))
+	var atPeakNs, tflop float64
+	counted := make(map[int32]bool)
+	w := r.f.Work()
+	for i, op := range r.workOp {
+		if op == facts.NotNested || counted[op] || !window.Contains(w.StartNs[i]) {
+			continue
+		}
+		counted[op] = true
+		row := r.ofOp[op]
+		if !row.work.Family.Matrix() || !row.work.HasFLOPs {
+			continue
+		}
+		tflop += row.work.FLOPs / 1e12
+		if row.peak == nil {
+			continue
+		}
+		if peak, known := row.peak.TFLOPs(row.unit); known {
+			atPeakNs += row.work.FLOPs / peak / 1e3
+		}
+	}
+	stepMs := float64(window.LenNs()) / steps / 1e6
+	if tflop == 0 {
+		return
+	}
+	text := fmt.Sprintf("a step of %.3f ms has %.4g TFLOP of matrix work", stepMs, tflop/steps)
+	if atPeakNs > 0 {
+		devices := float64(len(r.f.Devices()))
+		text += fmt.Sprintf(": %.1f %% of what the peaks of its types allow (model FLOP utilisation; what is recomputed counts)",
+			100*atPeakNs/float64(window.LenNs())/devices)
+	}
+	add("%s", text)
+}
+
+// largest lists the n largest times, "a (1.200 ms), b (0.300 ms)", and how many are left.
+func largest(ns map[string]int64, n int) string {
+	var names []string
+	for name := range ns {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(ns[b], ns[a]), cmp.Compare(a, b)) })
+	var parts []string
+	for _, name := range names[:min(n, len(names))] {
+		parts = append(parts, fmt.Sprintf("%s (%.3f ms)", name, float64(ns[name])/1e6))
+	}
+	if len(names) > n {
+		parts = append(parts, fmt.Sprintf("%d more", len(names)-n))
+	}
+	return strings.Join(parts, ", ")
+}
