@@ -45,6 +45,9 @@ tables that compare ranks; of the others each input gets its own.
 			format: flags.String("format", "text", "`FORMAT` is text, csv, json or markdown"),
 			limit:  flags.Int("limit", 0, "at most `N` rows of each table (default all)"),
 			group:  flags.String("group-by", "", "short for op_sum:group-by=`WHAT`: shape or stack"),
+			steps:  flags.String("steps", "", "of tables by step, only the steps at positions `A:B`, from 0, B excluded"),
+			ranges: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+			rank:   optionalInt(flags, "rank", "of several inputs, only rank `N`"),
 		}
 		return call.run
 	},
@@ -57,6 +60,9 @@ type statsCall struct {
 	format *string
 	limit  *int
 	group  *string
+	steps  *string
+	ranges *string
+	rank   *int
 }
 
 func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
@@ -79,10 +85,17 @@ func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := needInputs("stats", args); err != nil {
 		return err
 	}
+	if *c.rank < -1 {
+		return errCall("stats: --rank counts from 0")
+	}
+	opt, err := c.stepOptions(asked)
+	if err != nil {
+		return err
+	}
 	if len(asked) == 0 {
 		return c.usual(ctx, env, args)
 	}
-	sheets, missing, err := env.fill(ctx, args, asked)
+	sheets, missing, err := env.fill(ctx, args, *c.rank, asked, opt)
 	if err != nil {
 		return err
 	}
@@ -103,9 +116,27 @@ func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 	return nil
 }
 
+// stepOptions is which steps the tables are to look at; it is an error to say so to tables that do not.
+func (c statsCall) stepOptions(asked []request) (facts.StepOptions, error) {
+	opt, err := stepOptions(*c.steps, *c.ranges)
+	if err != nil || *c.steps == "" && *c.ranges == "" {
+		return opt, err
+	}
+	if slices.ContainsFunc(asked, func(r request) bool { return r.table.BySteps }) {
+		return opt, nil
+	}
+	var names []string
+	for _, t := range tables.All {
+		if t.BySteps {
+			names = append(names, t.Name)
+		}
+	}
+	return opt, errCall("stats: --steps and --step-range are for tables by step: -r %s", strings.Join(names, ", "))
+}
+
 // usual prints the usual tables, as far as the capture has them.
 func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
-	sheets, _, err := env.fill(ctx, args, usualRequests())
+	sheets, _, err := env.fill(ctx, args, *c.rank, usualRequests(), facts.StepOptions{})
 	if err != nil {
 		return err
 	}
@@ -259,14 +290,17 @@ func usualRequests() []request {
 }
 
 // fill reads the inputs and answers the requests. What a capture lacks is told in missing; other errors end it.
-func (e *Env) fill(ctx context.Context, paths []string, asked []request) (out []writers.Sheet, missing []error, err error) {
+func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []request, opt facts.StepOptions) (out []writers.Sheet, missing []error, err error) {
 	var need model.Parts
 	for _, r := range asked {
 		need |= r.needs()
 	}
-	in, err := e.readAll(ctx, paths, need, -1)
+	in, err := e.readAll(ctx, paths, need, rank)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, f := range in {
+		f.Asked = opt
 	}
 	for _, r := range asked {
 		for _, group := range r.groups(in) {

@@ -14,6 +14,8 @@ import (
 // Facts is what follows from one capture.
 type Facts struct {
 	Trace *model.Trace
+	// Asked is which steps the user wants; whoever opens a capture may set it before anything is asked.
+	Asked StepOptions
 
 	mu    sync.Mutex
 	slots map[string]*slot // guarded by mu
@@ -39,3 +41,6 @@ func fact[T any](f *Facts, name string, compute func() T) T {
 	s.once.Do(func() { s.value = compute() })
 	return s.value.(T)
 }
+
+// AskedSteps is the steps that the user wants.
+func (f *Facts) AskedSteps() (*Steps, error) { return f.Steps(f.Asked) }

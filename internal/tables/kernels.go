@@ -28,8 +28,9 @@ operators the named range, with the largest part of Time. Most Time first.`,
 		{"Operator", unit.Text, "who launches it"},
 		{"Name", unit.Text, "demangled name"},
 	},
-	Needs: stepNeeds,
-	Fill:  fillKernels,
+	Needs:   stepNeeds,
+	BySteps: true,
+	Fill:    fillKernels,
 }
 
 // A kernelSum is what the steps have of a kernel launched by one owner.
@@ -44,7 +45,7 @@ func fillKernels(in []*facts.Facts, _ Args, out *Rows) error {
 	if t := f.Trace; t.Kernels.Len()+t.GraphRuns.Len() == 0 {
 		return &MissingError{"kernels", "kernels", tryCUDA}
 	}
-	s, err := f.Steps(facts.StepOptions{})
+	s, err := f.AskedSteps()
 	if err != nil {
 		return err
 	}

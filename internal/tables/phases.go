@@ -30,8 +30,9 @@ thread count once. Step markers, and operators that came as NVTX ranges, are no 
 		{"GPU work", unit.Number, "kernels, graphs, copies and memsets launched in it, per step"},
 		{"GPU idle", unit.Ms, "time in which it was open and the device idle, per step"},
 	},
-	Needs: stepNeeds,
-	Fill:  fillPhases,
+	Needs:   stepNeeds,
+	BySteps: true,
+	Fill:    fillPhases,
 }
 
 // stepNeeds is what steps are found by.
@@ -44,7 +45,7 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 	if f.Trace.Ranges.Len() == 0 {
 		return &MissingError{"phases", "named ranges", "name the parts of the loop, " + howToName}
 	}
-	s, err := f.Steps(facts.StepOptions{})
+	s, err := f.AskedSteps()
 	if err != nil {
 		return err
 	}

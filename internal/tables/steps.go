@@ -27,13 +27,14 @@ left out of the means of a report. In the order of time.`,
 		{"Kernels", unit.Count, "kernels and graphs that began in it, on all devices"},
 		{"Start-up", unit.Text, "why it is not a steady step; empty if it is one"},
 	},
-	Needs: stepNeeds,
-	Fill:  fillSteps,
+	Needs:   stepNeeds,
+	BySteps: true,
+	Fill:    fillSteps,
 }
 
 func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 	f := in[0]
-	s, err := f.Steps(facts.StepOptions{})
+	s, err := f.AskedSteps()
 	if err != nil {
 		return err
 	}
@@ -46,6 +47,9 @@ func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 	}
 	work := f.Work().Len() > 0
 	for i, b := range f.PerStep(s) {
+		if f.Asked.Pin && (i < s.First || i >= s.Last) {
+			continue // not asked for
+		}
 		span := s.All[i]
 		cells := []Cell{Int(i), Int(span.StartNs - s.All[0].StartNs), Int(span.LenNs()), {}, {}, {}, {}, {}, {}, Str(why[i])}
 		if b.Host.LenNs() > 0 {

@@ -21,6 +21,7 @@ type Table struct {
 	Args      []Arg    // what may follow its name: cuda_gpu_kern_sum:base
 	Needs     model.Parts
 	ArgsNeed  func(args Args) model.Parts // nil, or what args need beyond Needs
+	BySteps   bool                        // it is taken over the steps, so that --steps and --step-range matter
 	ManyRanks bool                        // Fill takes all inputs at once; else it is called once for each
 	Fill      func(in []*facts.Facts, args Args, out *Rows) error
 }
