@@ -29,6 +29,7 @@ var All = []*Table{
 	&nvtxPushPopTrace,
 	&nvtxStartEndSum,
 	&nvtxSum,
+	&opRoofline,
 	&opSum,
 	&openaccSum,
 	&openmpSum,
