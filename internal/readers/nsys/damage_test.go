@@ -155,6 +155,23 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestWriteAheadLog: rows that SQLite still keeps beside the file are not read, and that is said.
+func TestWriteAheadLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.sqlite")
+	if err := synth.Nsys(path, 10); err != nil {
+		t.Fatal(err)
+	}
+	if trace := mustRead(t, path, 0); len(trace.Warnings) > 0 {
+		t.Errorf("without a log: %v", trace.Warnings)
+	}
+	if err := os.WriteFile(path+"-wal", []byte("log"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if trace := mustRead(t, path, 0); len(trace.Warnings) != 1 || !strings.Contains(trace.Warnings[0], "wal_checkpoint") {
+		t.Errorf("with a log: %v", trace.Warnings)
+	}
+}
+
 // TestCut reads exports that were cut off: a loss or an error says so, and more of the file never means less of the trace.
 func TestCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sqlite")

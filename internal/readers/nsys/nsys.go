@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"lacuna/internal/model"
@@ -69,6 +70,9 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{}, damaged: map[*sqlite.Table]bool{}}
 	if cut || db.Cut {
 		r.trace.Losses.Add(model.LossTruncated, 1, "the file ends before its last table does")
+	}
+	if st, err := os.Stat(src.Path + "-wal"); err == nil && st.Size() > 0 {
+		r.trace.Warnings = append(r.trace.Warnings, fmt.Sprintf("what was written last is in %s-wal, which is not read; move it in first: sqlite3 %s 'pragma wal_checkpoint(truncate)'", src.Path, src.Path))
 	}
 	if d := db.Damage; d.Pages > 0 {
 		r.trace.Losses.Add(model.LossUnreadableTable, int64(d.Pages), fmt.Sprintf("the list of tables: %v", d.First))
