@@ -54,6 +54,13 @@ func (e *Edit) DropGap(i int32, keepNs int64) {
 	c.GapNs = keepNs
 }
 
+// SetGap gives the host work before a call a new length and the bounds that it is known by. It is the program's
+// own: nothing of it is the profiler's.
+func (e *Edit) SetGap(i int32, ns, lowNs, highNs int64) {
+	c := &e.Calls[i]
+	c.GapNs, c.GapLowNs, c.GapHighNs, c.GapOverNs = max(0, ns), max(0, lowNs), max(1, highNs), 0
+}
+
 // DropWait lets a call return without waiting.
 func (e *Edit) DropWait(i int32) { e.Calls[i].Wait = WaitNothing }
 

@@ -44,6 +44,10 @@ type Call struct {
 	Records int32 // lane whose event it records, or none
 	Step    int32 // step whose marker it was made in, none: before the first or after the last
 	Dropped bool  // it is not made: what it issued is not done either, and it takes no time
+	Unsure  bool  // it may be dropped as well, and the host work before it: so it is where everything is taken well
+
+	// GapLowNs and GapHighNs bound GapNs where a change made it uncertain; GapHighNs 0: as sure as any host work.
+	GapLowNs, GapHighNs int64
 
 	// What the profiler added, by the overhead model: to the gap before it and to the call itself.
 	GapOverNs int64
@@ -97,6 +101,8 @@ type Program struct {
 	Overhead Overhead
 	// Floor bounds the step from below, in ns, by what the program does not hold: other processes.
 	Floor Range
+
+	contention *contention // nil: kernels take as long as recorded, whatever runs beside them
 }
 
 // Rules is the constants of a run: the capture's own medians where it has enough of them.

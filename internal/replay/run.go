@@ -7,6 +7,8 @@ type Options struct {
 	Host      float64    // factor on host time between calls; 0: 1
 	Work      float64    // factor on the durations of work; 0: 1
 	Corner    int        // -1: the lower, 1: the upper bound of durations that a change made uncertain
+
+	stretch []float64 // factor on each work's duration, from what runs beside it; nil: 1
 }
 
 // hostCopy is the factor on copies that the host's memory decides.
@@ -45,7 +47,12 @@ const (
 )
 
 // Simulate runs the program.
-func (p *Program) Simulate(opt Options) *Run { return p.simulate(opt, nil) }
+func (p *Program) Simulate(opt Options) *Run {
+	if p.contention != nil {
+		return p.relax(opt)
+	}
+	return p.simulate(opt, nil)
+}
 
 // simulate runs the program. With measure, each node is put at its recorded time, and measure is
 // told by how much the rules differ.
@@ -112,10 +119,13 @@ func (s *simulation) orphans() {
 func (s *simulation) place(i int32, start int64, b Bound, by int32) {
 	w, r := &s.p.Works[i], s.r
 	r.WorkStart[i], r.WorkEnd[i], r.Bound[i], r.boundBy[i] = start, start, b, by
-	if w.Dropped {
+	if w.Dropped || w.Call != none && s.dropped(&s.p.Calls[w.Call]) {
 		return
 	}
 	r.WorkEnd[i] = start + s.durNs(w)
+	if s.opt.stretch != nil {
+		r.WorkEnd[i] = start + int64(float64(s.durNs(w))*s.opt.stretch[i])
+	}
 	l := &s.lanes[w.Lane]
 	if l.last == none || r.WorkEnd[i] >= r.WorkEnd[l.last] {
 		l.last = i
@@ -153,7 +163,7 @@ func (s *simulation) call(i int32) {
 	r.callBound[i], r.queued[i], s.records[i] = none, none, none
 	end := s.begin(c)
 	r.callBegin[i] = end
-	if !c.Dropped {
+	if !s.dropped(c) {
 		end += s.ownNs(c)
 		if c.N > 0 {
 			end = s.queueFree(i, end)
@@ -164,7 +174,7 @@ func (s *simulation) call(i int32) {
 		}
 	}
 	s.events(i)
-	if !c.Dropped && c.Wait != WaitNothing {
+	if !s.dropped(c) && c.Wait != WaitNothing {
 		if k := s.awaited(c); k != none {
 			ruled := r.WorkEnd[k] + p.Rules.ReturnNs[c.Wait]
 			if ruled > end {
@@ -190,9 +200,25 @@ func (s *simulation) begin(c *Call) int64 {
 	if c.Pred == none {
 		return at + c.GapNs // nothing is known of the time before: it is no host work of a step
 	}
-	gap := float64(c.GapNs) * s.opt.Host
+	gap := s.gapNs(c)
 	return at + int64(s.pay(c.Thread, gap, gap*unpaidShare, float64(c.GapOverNs)))
 }
+
+// gapNs is the host work before a call under the options.
+func (s *simulation) gapNs(c *Call) float64 {
+	switch {
+	case c.Unsure && s.opt.Corner < 0:
+		return 0
+	case c.GapHighNs > 0 && s.opt.Corner < 0:
+		return float64(c.GapLowNs)
+	case c.GapHighNs > 0 && s.opt.Corner > 0:
+		return float64(c.GapHighNs)
+	}
+	return float64(c.GapNs) * s.opt.Host
+}
+
+// dropped says whether a call is not made under the options.
+func (s *simulation) dropped(c *Call) bool { return c.Dropped || c.Unsure && s.opt.Corner < 0 }
 
 // ownNs is what a call takes without waiting.
 func (s *simulation) ownNs(c *Call) int64 {
