@@ -23,7 +23,8 @@ or a fused kernel can make the bandwidth exceed the memory's, padding or recompu
 Busy is the union of the GPU work of all calls of a row. Rates are the work of those calls over Busy. Peaks are the
 device's dense ones, from a table with sources; of a device that is not in it they are unknown. Which peak: matrix
 products, convolutions and attention are held against the matrix units of their type, FP32 against TF32 where the
-kernels' names say so, else against FP32; everything else against the vector units.
+kernels' names say so, else against FP32; everything else against the vector units. Copies from and to the host are
+held against the host link, by the bytes that the copy itself states.
 
 Bound is the roof that the operator is nearer to, compute or memory, if it reaches a quarter of it; below that it is
 latency: launch, tails, too little work or a poor kernel hold it, not a roof. It is unknown without FLOPs or without peaks.
@@ -43,8 +44,8 @@ Most Busy first.`,
 		{"TB/s", unit.Number, "bytes of all calls over Busy, in 10^12 a second"},
 		{"Peak", unit.Text, "which of the device's units TFLOP/s is held against"},
 		{"Compute", unit.Percent1, "TFLOP/s out of that peak"},
-		{"Memory", unit.Percent1, "TB/s out of the peak of the device's memory"},
-		{"Bound", unit.Text, "compute, memory, latency or unknown"},
+		{"Memory", unit.Percent1, "TB/s out of the peak of the device's memory; of a copy from or to the host, of the host link"},
+		{"Bound", unit.Text, "compute, memory, host link, latency or unknown"},
 	},
 	Needs:   stepNeeds | model.PartOpArgs,
 	BySteps: true,
@@ -55,7 +56,7 @@ const howToRecordShapes = "record with torch.profiler.profile(record_shapes=True
 
 // farFromRoof is the share of a roof below which it is not what bounds an operator. Kernels that stream or multiply
 // well reach 60 to 95 % of a roof, poor ones for their roof 30 to 50 %; what is launched with too little work is an
-// order of magnitude below. Leaving a quarter to chance, even halving the other roof's share would not reach it.
+// order of magnitude below: a quarter lies between.
 const farFromRoof = 0.25
 
 func fillOpRoofline(in []*facts.Facts, _ Args, out *Rows) error {
@@ -142,8 +143,12 @@ func (row *rooflineRow) shares() (compute, memory roofShare) {
 	if peak, known := row.peak.TFLOPs(row.unit); known && row.work.HasFLOPs && row.work.FLOPs > 0 {
 		compute = roofShare{row.tflops() / peak, true}
 	}
-	if row.work.HasBytes {
-		memory = roofShare{row.tbps() * 1e3 / row.peak.MemoryGBs, true}
+	roof := row.peak.MemoryGBs
+	if row.host {
+		roof = row.peak.HostGBs
+	}
+	if row.work.HasBytes && roof > 0 {
+		memory = roofShare{row.tbps() * 1e3 / roof, true}
 	}
 	return compute, memory
 }
@@ -160,6 +165,8 @@ func (row *rooflineRow) bound() string {
 		return "latency"
 	case compute.share > memory.share:
 		return "compute"
+	case row.host:
+		return "host link"
 	}
 	return "memory"
 }

@@ -48,6 +48,7 @@ type rooflineRow struct {
 	peak    *peaks.Peak // nil: unknown
 	unit    peaks.Unit
 	assumed bool
+	host    bool // copies between host and device: held against the link
 	calls   int64
 	busyNs  int64
 	first   int   // of its Work rows
@@ -86,6 +87,7 @@ type rooflineKey struct {
 	why                 flops.Unknown
 	peak                *peaks.Peak
 	math                fp32Math
+	host                bool
 }
 
 func newRoofline(f *facts.Facts) *roofline {
@@ -111,32 +113,49 @@ func deviceOf(t *model.Trace, ordinal uint32) model.Device {
 
 // collect makes the rows: first how each operator multiplies, then the sums.
 func (r *roofline) collect() {
-	how := r.mathOfOps()
+	kinds := r.kindsOfWork()
 	r.findInside()
 	w := r.f.Work()
 	for i, op := range r.workOp {
-		row := r.rowFor(i, op, how[op])
+		row := r.rowFor(i, op, kinds[op])
 		row.busyNs += max(w.EndNs[i]-max(w.StartNs[i], row.endNs), 0)
 		row.endNs = max(row.endNs, w.EndNs[i])
 	}
 }
 
-// mathOfOps is how each operator multiplies FP32, by its kernels: one that says TF32 decides.
-func (r *roofline) mathOfOps() map[int32]fp32Math {
+// A workKind is what the GPU work of an operator says about it.
+type workKind struct {
+	math      fp32Math // one kernel that says TF32 decides
+	hostBytes int64    // copied from or to the host
+}
+
+// kindsOfWork looks at the work of each operator's call.
+func (r *roofline) kindsOfWork() map[int32]workKind {
 	t, w := r.f.Trace, r.f.Work()
 	byName := make(map[model.StringID]fp32Math)
-	out := make(map[int32]fp32Math)
+	out := make(map[int32]workKind)
 	for i, op := range r.workOp {
-		if op == facts.NotNested || w.Kind[i] != facts.WorkKernel {
+		if op == facts.NotNested {
 			continue
 		}
-		id := t.Kernels.Name[w.Row[i]]
-		m, known := byName[id]
-		if !known {
-			m = fp32MathOf(t.Strings.Text(id))
-			byName[id] = m
+		k, row := out[op], w.Row[i]
+		switch w.Kind[i] {
+		case facts.WorkKernel:
+			id := t.Kernels.Name[row]
+			m, known := byName[id]
+			if !known {
+				m = fp32MathOf(t.Strings.Text(id))
+				byName[id] = m
+			}
+			k.math = max(k.math, m)
+		case facts.WorkCopy:
+			if kind := t.Copies.Kind[row]; kind == model.CopyHtoD || kind == model.CopyDtoH {
+				k.hostBytes += t.Copies.Bytes[row]
+			}
+		default:
+			continue
 		}
-		out[op] = max(out[op], m)
+		out[op] = k
 	}
 	return out
 }
@@ -183,7 +202,7 @@ func (r *roofline) answer(op int32) rooflineAnswer {
 }
 
 // rowFor is the row of a piece of work; a call is counted with its first piece.
-func (r *roofline) rowFor(work int, op int32, how fp32Math) *rooflineRow {
+func (r *roofline) rowFor(work int, op int32, kind workKind) *rooflineRow {
 	if op != facts.NotNested {
 		if row := r.ofOp[op]; row != nil {
 			return row
@@ -206,12 +225,15 @@ func (r *roofline) rowFor(work int, op int32, how fp32Math) *rooflineRow {
 			key.types = t.Ops.Types[op]
 		}
 		if a.work.Family.Matrix() && a.work.Dtype == flops.FP32 {
-			key.math = how
+			key.math = kind.math
+		}
+		if key.work.Family == flops.Move && kind.hostBytes > 0 {
+			key.host, key.work.Bytes, key.work.HasBytes = true, float64(kind.hostBytes), true
 		}
 	}
 	row := r.index[key]
 	if row == nil {
-		row = &rooflineRow{name: name, shapes: key.shapes, work: key.work, why: key.why, peak: key.peak, first: work, endNs: math.MinInt64}
+		row = &rooflineRow{name: name, shapes: key.shapes, work: key.work, why: key.why, peak: key.peak, first: work, endNs: math.MinInt64, host: key.host}
 		if row.peak != nil {
 			row.unit, row.assumed = unitFor(row.work, row.peak, key.math)
 		}
@@ -263,7 +285,7 @@ func (r *roofline) notes(out *Rows, totalNs int64) {
 		add("%d rows multiply FP32 with kernels whose names do not say whether in TF32: held against FP32, marked with ?", assumed)
 	}
 	if cached > 0 {
-		add("%d rows move more than the memory can: caches served them", cached)
+		add("%d rows would move more than the memory can: caches served them, or part of it was not touched", cached)
 	}
 }
 
@@ -294,10 +316,19 @@ func (r *roofline) noteUtilisation(add func(string, ...any)) {
 	}
 	window, steps := s.Window(), float64(len(s.Steady()))
 	var atPeakNs, tflop float64
+	var workNs, withoutOpNs int64
 	counted := make(map[int32]bool)
 	w := r.f.Work()
 	for i, op := range r.workOp {
-		if op == facts.NotNested || counted[op] || !window.Contains(w.StartNs[i]) {
+		if !window.Contains(w.StartNs[i]) {
+			continue
+		}
+		workNs += w.EndNs[i] - w.StartNs[i]
+		if op == facts.NotNested {
+			withoutOpNs += w.EndNs[i] - w.StartNs[i]
+			continue
+		}
+		if counted[op] {
 			continue
 		}
 		counted[op] = true
@@ -322,6 +353,9 @@ func (r *roofline) noteUtilisation(add func(string, ...any)) {
 		devices := float64(len(r.f.Devices()))
 		text += fmt.Sprintf(": %.1f %% of what the peaks of its types allow (model FLOP utilisation; what is recomputed counts)",
 			100*atPeakNs/float64(window.LenNs())/devices)
+	}
+	if withoutOpNs > 0 {
+		text += fmt.Sprintf("; %.1f %% of the GPU work in these steps has no operator and is not in it", 100*float64(withoutOpNs)/float64(workNs))
 	}
 	add("%s", text)
 }

@@ -1,0 +1,5 @@
+package tables
+
+import "testing"
+
+func TestOpRoofline(t *testing.T) { testCases(t, &opRoofline) }
