@@ -102,13 +102,13 @@ func ordinaryPause(calls []interval.Span) int64 {
 
 // nameHostTime fills user, ops and framework of each thread.
 func (f *Facts) nameHostTime(threads []hostThread) {
-	t, class := f.Trace, f.RangeClasses()
+	t, class, names := f.Trace, f.RangeClasses(), f.RangeNames()
 	user, framework := make([]flattener, len(threads)), make([]flattener, len(threads))
 	for i, th := range t.Ranges.Thread {
 		if int(th) >= len(threads) || t.Ranges.DurNs[i] == model.OpenDurNs || class[i] == RangeMarker {
 			continue
 		}
-		s := named{interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)}, t.Ranges.Name[i]}
+		s := named{interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)}, names[t.Ranges.Name[i]]}
 		if class[i] == RangeUser {
 			user[th].add(s)
 		} else {

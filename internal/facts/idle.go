@@ -32,9 +32,9 @@ const (
 func (f *Facts) CauseText(c Cause) string {
 	switch c.Kind {
 	case causeRange:
-		return "range:" + f.Trace.Strings.Text(c.Name)
+		return "range:" + f.NameText(c.Name)
 	case causeOp:
-		return "op:" + f.Trace.Strings.Text(c.Name)
+		return "op:" + f.NameText(c.Name)
 	}
 	return plainCauses[c.Kind]
 }

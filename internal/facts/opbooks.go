@@ -12,7 +12,7 @@ func (o *OpTree) bookDevice(f *Facts) {
 	w := f.Work()
 	o.DeviceNs = make([]int64, o.Len())
 	var eventOf func(i int) int32
-	if origin := o.byExternal(f); origin.count > 0 {
+	if origin := o.byExternal(f); origin.count > 0 && f.namedOps().hold {
 		eventOf = func(i int) int32 {
 			if id := f.externalOf(i); linked(id) {
 				return origin.find(id)

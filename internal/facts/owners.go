@@ -9,43 +9,20 @@ import (
 
 // WorkOwners is, for each row of Work, the name of the operator that launched it: the innermost
 // operator by external ID, else by time on the launching thread; where there are no operators, the
-// innermost user range around the launching call. 0: none.
+// innermost user range around the launching call, as NameText has it. 0: none.
 func (f *Facts) WorkOwners() []model.StringID {
 	return fact(f, "work owners", func() []model.StringID {
 		t, w := f.Trace, f.Work()
 		out := make([]model.StringID, w.Len())
-		byExternal := f.opNames()
-		for i, call := range w.Call {
-			if id := f.externalOf(i); int64(id) < int64(len(byExternal)) && byExternal[id] != 0 {
-				out[i] = byExternal[id]
-				continue
+		for i, op := range f.namedOps().rows {
+			if op != NotNested {
+				out[i] = t.Ops.Name[op]
+			} else if call := w.Call[i]; call != NoCall {
+				out[i] = f.ownerAt(t.Calls.Thread[call], t.Calls.StartNs[call])
 			}
-			if call == NoCall {
-				continue
-			}
-			out[i] = f.ownerAt(t.Calls.Thread[call], t.Calls.StartNs[call])
 		}
 		return out
 	})
-}
-
-// opNames is the name of the operator of each external ID. IDs count up, so that a list serves;
-// IDs far beyond the number of operators are left to the search by time.
-func (f *Facts) opNames() []model.StringID {
-	t := f.Trace
-	limit, last := uint32(t.Ops.Len())*maxDense+1<<16, uint32(0)
-	for _, id := range t.Ops.External {
-		if id < limit {
-			last = max(last, id)
-		}
-	}
-	out := make([]model.StringID, last+1)
-	for i, id := range t.Ops.External {
-		if id != 0 && id <= last {
-			out[id] = t.Ops.Name[i]
-		}
-	}
-	return out
 }
 
 // externalOf is the external ID of a row of Work: its own, else its call's.
@@ -157,7 +134,7 @@ func (f *Facts) OwnerHostTime(window interval.Span) map[model.StringID]HostTime 
 	class := f.RangeClasses()
 	for i, ns := range t.Ranges.StartNs {
 		if class[i] == RangeUser && window.Contains(ns) {
-			add(t.Ranges.Name[i], 1, 0)
+			add(f.RangeNames()[t.Ranges.Name[i]], 1, 0)
 		}
 	}
 	return out
@@ -178,14 +155,24 @@ func (f *Facts) Devices() []uint32 {
 	})
 }
 
-// DeviceName is the name of a device, or "".
+// DeviceName is the name of a device, or "". ROCm numbers the devices of its records otherwise than those
+// that the capture describes (host processors count): a number that is not described has the name that all described ones have.
 func (f *Facts) DeviceName(ordinal uint32) string {
-	for _, d := range f.Trace.Devices {
+	devices := f.Trace.Devices
+	for _, d := range devices {
 		if d.Ordinal == ordinal {
 			return d.Name
 		}
 	}
-	return ""
+	for _, d := range devices {
+		if d.Name != devices[0].Name {
+			return ""
+		}
+	}
+	if len(devices) == 0 {
+		return ""
+	}
+	return devices[0].Name
 }
 
 // CopyName is a copy's direction and, where known, the kinds of memory: "HtoD pageable -> device".

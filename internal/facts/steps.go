@@ -215,7 +215,7 @@ func (f *Facts) oneStep(s *Steps) {
 			span.EndNs = max(span.EndNs, end)
 		}
 		s.Device, s.All = true, []interval.Span{span}
-		s.Note = "no step markers and no repeating launches: the capture is taken as one step"
+		s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {

@@ -234,7 +234,7 @@ func (f *Facts) Where(thread model.ThreadRow, ns int64) string {
 		}
 		for _, spans := range [][]named{h.user, h.ops, h.framework} {
 			if i := firstNamedAfter(spans, ns); i < len(spans) && spans[i].Contains(ns) {
-				return f.Trace.Strings.Text(spans[i].name)
+				return f.NameText(spans[i].name)
 			}
 		}
 	}

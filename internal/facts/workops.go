@@ -1,6 +1,11 @@
 package facts
 
-import "lacuna/internal/model"
+import (
+	"slices"
+
+	"lacuna/internal/interval"
+	"lacuna/internal/model"
+)
 
 // WorkOps is, for each row of Work, the row of the operator that launched it: the one that its external ID names,
 // else the innermost around the launching call; NotNested: none. Operators launch from within one another, so that this
@@ -8,14 +13,10 @@ import "lacuna/internal/model"
 func (f *Facts) WorkOps() []int32 {
 	return fact(f, "work ops", func() []int32 {
 		t, w := f.Trace, f.Work()
-		byExternal := f.opRows()
-		out := make([]int32, w.Len())
+		out := slices.Clone(f.namedOps().rows)
 		var left []int // rows to be found by time
 		for i, call := range w.Call {
-			out[i] = NotNested
-			if id := f.externalOf(i); linked(id) && int64(id) < int64(len(byExternal)) && byExternal[id] != NotNested {
-				out[i] = byExternal[id]
-			} else if call != NoCall {
+			if out[i] == NotNested && call != NoCall {
 				left = append(left, i)
 			}
 		}
@@ -37,7 +38,58 @@ func (f *Facts) WorkOps() []int32 {
 	})
 }
 
-// opRows is the operator of each external ID, as opNames has their names: of several the last.
+// opsNamed is, for each row of Work, the row of the operator that its external ID names, or NotNested. hold says whether
+// the IDs are believed: where the operators that they name span the calls. PyTorch of 2023 numbered
+// operators otherwise than calls.
+type opsNamed struct {
+	rows []int32
+	hold bool
+}
+
+func (f *Facts) namedOps() *opsNamed {
+	return fact(f, "named ops", func() *opsNamed {
+		w := f.Work()
+		byExternal := f.opRows()
+		n := &opsNamed{make([]int32, w.Len()), true}
+		right, wrong := 0, 0
+		for i, call := range w.Call {
+			n.rows[i] = NotNested
+			id := f.externalOf(i)
+			if !linked(id) || int64(id) >= int64(len(byExternal)) || byExternal[id] == NotNested {
+				continue
+			}
+			n.rows[i] = byExternal[id]
+			switch {
+			case call == NoCall:
+			case f.mayLaunch(n.rows[i], call):
+				right++
+			default:
+				wrong++
+			}
+		}
+		if n.hold = float64(wrong) <= maxWrongExternals*float64(right+wrong); !n.hold {
+			for i := range n.rows {
+				n.rows[i] = NotNested
+			}
+		}
+		return n
+	})
+}
+
+// mayLaunch says whether a call begins while an operator runs.
+func (f *Facts) mayLaunch(op, call int32) bool {
+	ops := &f.Trace.Ops
+	span := interval.Span{StartNs: ops.StartNs[op] - externalSlackNs, EndNs: ops.EndNs(int(op)) + externalSlackNs}
+	return span.Contains(f.Trace.Calls.StartNs[call])
+}
+
+const (
+	externalSlackNs   = 1_000 // times of old captures are whole microseconds
+	maxWrongExternals = 0.1   // share of the IDs that may name an operator which did not launch
+)
+
+// opRows is the operator of each external ID: of several the last. IDs count up, so that a list serves;
+// IDs far beyond the number of operators are left to the search by time.
 func (f *Facts) opRows() []int32 {
 	ops := &f.Trace.Ops
 	limit, last := uint32(ops.Len())*maxDense+1<<16, uint32(0)

@@ -41,7 +41,7 @@ func abstained(all []*one) []Abstained {
 			"nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"})
 	}
 	if !noWork && all[0].steps.Source == facts.StepsNone {
-		out = append(out, Abstained{"steps", "nothing marks a step and the launches do not repeat: time per step cannot be told", "step markers",
+		out = append(out, Abstained{"steps", "nothing marks a step, and no launches repeat like a loop: time per step cannot be told", "step markers",
 			"torch.cuda.nvtx.range_push(f\"step_{i}\"), or prof.step() in torch.profiler, or --step-range NAME"})
 	}
 	return out

@@ -114,7 +114,7 @@ func (o *one) topOps(n int) []TopOp {
 	}
 	for _, name := range sums.top(n) {
 		c := sums.rows[name]
-		out = append(out, TopOp{Name: f.Trace.Strings.Text(name), CallsPerStep: float64(c.n) * o.perStep,
+		out = append(out, TopOp{Name: f.NameText(name), CallsPerStep: float64(c.n) * o.perStep,
 			MsPerStep: o.ms(c.ns), HostMs: o.ms(c.wall), ShareOfStep: o.share(c.ns)})
 	}
 	return out

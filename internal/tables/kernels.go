@@ -59,7 +59,7 @@ func fillKernels(in []*facts.Facts, _ Args, out *Rows) error {
 			name, kind = "CUDA graph, recorded as a whole", "graph"
 		}
 		out.Add(Float(float64(k.ns)/steps), Float(100*float64(k.ns)/stepsNs), Float(float64(k.calls)/steps),
-			Float(float64(k.ns)/float64(max(1, k.calls))), Str(kind), Str(f.Trace.Strings.Text(k.owner)), Str(name))
+			Float(float64(k.ns)/float64(max(1, k.calls))), Str(kind), Str(f.NameText(k.owner)), Str(name))
 	}
 	out.Notes = append(out.Notes, stepsNotes(s)...)
 	return nil
