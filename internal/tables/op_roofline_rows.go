@@ -96,17 +96,25 @@ func newRoofline(f *facts.Facts) *roofline {
 		index: make(map[rooflineKey]*rooflineRow), ofOp: make(map[int32]*rooflineRow), peaks: make(map[uint32]*peaks.Peak),
 	}
 	for _, d := range f.Devices() {
-		r.peaks[d], _ = peaks.Find(f.DeviceName(d), deviceOf(f.Trace, d))
+		dev := deviceOf(f.Trace, d)
+		r.peaks[d], _ = peaks.Find(dev.Name, dev)
 	}
 	return r
 }
 
-// deviceOf is what the capture says of a device, or nothing.
+// deviceOf is what the capture says of a device. ROCm numbers devices in its events otherwise than in its list: where
+// all that are listed are alike, an unlisted one is one of them.
 func deviceOf(t *model.Trace, ordinal uint32) model.Device {
 	for _, d := range t.Devices {
 		if d.Ordinal == ordinal {
 			return d
 		}
+	}
+	alike := func(d model.Device) bool {
+		return d.Name == t.Devices[0].Name && d.SMs == t.Devices[0].SMs && d.MemoryBytes == t.Devices[0].MemoryBytes
+	}
+	if len(t.Devices) > 0 && !slices.ContainsFunc(t.Devices, func(d model.Device) bool { return !alike(d) }) {
+		return t.Devices[0]
 	}
 	return model.Device{}
 }
@@ -292,7 +300,7 @@ func (r *roofline) notes(out *Rows, totalNs int64) {
 func (r *roofline) noteDevices(add func(string, ...any)) {
 	said := make(map[string]bool)
 	for _, d := range r.f.Devices() {
-		name := r.f.DeviceName(d)
+		name := deviceOf(r.f.Trace, d).Name
 		if said[name] {
 			continue
 		}

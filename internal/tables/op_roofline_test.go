@@ -1,5 +1,74 @@
 package tables
 
-import "testing"
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/golden"
+)
 
 func TestOpRoofline(t *testing.T) { testCases(t, &opRoofline) }
+
+// TestOpRooflineTraceLens holds the GPU time of each operator against what TraceLens booked on it in the same trace.
+// Sets whose operators TraceLens rebuilt from a second trace, or split by recomputation or module, are not comparable.
+func TestOpRooflineTraceLens(t *testing.T) {
+	// Memsets that the trace links to these operators are not in TraceLens' sum.
+	without := map[string]float64{"aten::miopen_batch_norm": 0.010655, "aten::mean": 0.006848, "aten::miopen_batch_norm_backward": 0.009133}
+	compared := 0
+	for _, set := range []string{"tl_h100_bert", "tl_h100_falconsai", "tl_h100_qwen", "tl_mi300_bert", "tl_mi300_qwen", "tl_mi300_normalization", "tl_mi300_triton"} {
+		for _, path := range golden.CorpusFiles(t, filepath.Join("public/kineto", set), ".json.gz") {
+			out := &Rows{Columns: opRoofline.Columns}
+			if err := opRoofline.Fill([]*facts.Facts{facts.Of(openKineto(t, path))}, nil, out); err != nil {
+				t.Fatal(err)
+			}
+			busyNs := make(map[string]int64)
+			calls := make(map[string]int64)
+			for _, row := range out.Rows {
+				calls[row[0].Text] += row[3].Int
+				busyNs[row[0].Text] += row[4].Int
+			}
+			sheet := filepath.Join(golden.Root(t), "../shared/corpus/public/tracelens_expected", set, "ops_summary.csv")
+			for _, want := range readTraceLens(t, sheet) {
+				name := want["name"]
+				ms, err := strconv.ParseFloat(want["total_direct_kernel_time_ms"], 64)
+				if err != nil {
+					t.Fatalf("%s: %v", sheet, err)
+				}
+				compared++
+				if set == "tl_mi300_normalization" {
+					ms += without[name]
+				}
+				if got := float64(busyNs[name]) / 1e6; math.Abs(got-ms) > 0.001*ms+0.0005 {
+					t.Errorf("%s: %s is busy for %.4f ms in %d calls, TraceLens has %.4f in %s", set, name, got, calls[name], ms, want["Count"])
+				}
+			}
+		}
+	}
+	t.Logf("%d operators agree", compared)
+}
+
+func readTraceLens(t *testing.T, path string) []map[string]string {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []map[string]string
+	for _, line := range lines[1:] {
+		row := make(map[string]string)
+		for i, cell := range line {
+			row[lines[0][i]] = cell
+		}
+		out = append(out, row)
+	}
+	return out
+}
