@@ -47,20 +47,22 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 			return nil, fmt.Errorf("%s: %w", f.Trace.Info.Path, err)
 		}
 		all = append(all, o)
-		r.Inputs = append(r.Inputs, input(f))
+		r.Inputs = append(r.Inputs, InputOf(f))
 		r.PerDevice = append(r.PerDevice, o.devices()...)
 		addCapture(&r.Capture, o)
 	}
-	slowest := all[0]
-	for _, o := range all[1:] {
-		if o.meanNs() > slowest.meanNs() {
-			slowest = o
+	for i, o := range all {
+		if o.meanNs() > all[r.Slowest].meanNs() {
+			r.Slowest = i
 		}
 	}
+	slowest := all[r.Slowest]
 	r.Steps = slowest.stepsPart(len(all) > 1)
 	r.Budget = meanBudget(r.PerDevice)
 	if len(r.PerDevice) == 0 {
 		r.Budget = slowest.hostBudget()
+	} else if len(all) > 1 && r.Steps.Count > 0 {
+		r.Steps.MeanMs = r.Budget.StepMs() // over all devices, so that the parts of the budget sum to it
 	}
 	r.TopKernels = slowest.topKernels(opt.Top)
 	r.TopOps = slowest.topOps(opt.Top)
@@ -96,8 +98,8 @@ func (o *one) meanNs() float64 { return float64(o.window.LenNs()) * o.perStep }
 // ms is nanoseconds over the window as milliseconds per step.
 func (o *one) ms(ns int64) float64 { return float64(ns) / 1e6 * o.perStep }
 
-// input describes a file.
-func input(f *facts.Facts) Input {
+// InputOf describes the file that a capture was read from.
+func InputOf(f *facts.Facts) Input {
 	info := &f.Trace.Info
 	in := Input{Path: info.Path, Format: info.Format, Producer: info.Producer, Host: info.Host, GPUs: []GPU{}}
 	if info.Rank >= 0 {

@@ -12,6 +12,7 @@ const Schema = 1
 type Report struct {
 	Schema     int         `json:"schema"`
 	Inputs     []Input     `json:"inputs"`
+	Slowest    int         `json:"slowest_input"` // position in Inputs of the one that steps, lists and findings are of
 	Steps      Steps       `json:"steps"`
 	Budget     Budget      `json:"budget_ms"` // mean over devices
 	PerDevice  []Device    `json:"per_device"`
@@ -49,7 +50,7 @@ type Steps struct {
 	Source       string     `json:"source"` // nvtx, annotation, profiler_step, periodicity, none
 	Basis        string     `json:"basis"`  // device, host
 	WindowMs     [2]float64 `json:"window_ms"`
-	MeanMs       float64    `json:"mean_ms"`
+	MeanMs       float64    `json:"mean_ms"` // of several inputs: over all devices, the sum of the budget's parts
 	MedianMs     float64    `json:"median_ms"`
 	P10Ms        float64    `json:"p10_ms"`
 	P90Ms        float64    `json:"p90_ms"`

@@ -20,7 +20,7 @@ func (o *one) stepsPart(several bool) Steps {
 		out.Basis = "device"
 	}
 	if several {
-		out.Note = joinNotes(out.Note, fmt.Sprintf("steps and lists are of the slowest input, %s", o.f.Trace.Info.Path))
+		out.Note = joinNotes(out.Note, fmt.Sprintf("the mean is over all devices; steps, lists and findings are of the slowest input, %s", o.f.Trace.Info.Path))
 	}
 	for _, step := range s.Steady() {
 		out.EachMs = append(out.EachMs, ms(step.LenNs()))

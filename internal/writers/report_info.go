@@ -38,7 +38,7 @@ func ContentsText(w io.Writer, c *report.Contents, page Page) error {
 		p.prose("  ", 2, p.clean(strings.Join(c.Domains, ", ")))
 	}
 	p.meta(c.Meta)
-	p.trust(&report.Report{Capture: c.Capture, Abstained: c.Missing})
+	p.trust(&report.Report{Capture: c.Capture, Abstained: c.Missing}, Detail{Abstained: true})
 	return p.err
 }
 

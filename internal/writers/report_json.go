@@ -23,6 +23,7 @@ func ReportJSON(w io.Writer, r *report.Report) error {
 	notNil(&full.TopCopies)
 	notNil(&full.TopSyncs)
 	notNil(&full.Gaps)
+	notNil(&full.Findings)
 	notNil(&full.Abstained)
 	notNil(&full.Capture.Losses)
 	notNil(&full.Capture.Warnings)

@@ -16,6 +16,10 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 	m.line("### Where a step's time goes")
 	m.line("")
 	m.line(headline(r, m.code))
+	if words := profilerWords(r); words != "" {
+		m.line("")
+		m.line(m.text(words))
+	}
 	if r.Steps.Note != "" {
 		m.line("")
 		m.line("> " + m.text(sentence(r.Steps.Note)))
@@ -23,6 +27,11 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 	if step > 0 {
 		m.budget(r.Budget, digits)
 	}
+	for _, x := range becauseRows(r.Budget) {
+		m.line("")
+		m.line(becauseWords(x, m.code))
+	}
+	m.findings(r)
 	m.devices(r, digits)
 	m.fold("Start-up, left out of all figures", []string{"step", "ms", "why"}, "rrl", startupRows(r, m))
 	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m, digits))
@@ -179,8 +188,12 @@ func (m *markdown) trust(r *report.Report) {
 	for _, w := range r.Capture.Warnings {
 		m.line("<br>" + m.text(sentence(w)))
 	}
-	for _, a := range r.Abstained {
-		m.line("<br>" + m.text(abstainedWords(a)))
+	lines, rest := abstainedLines(r, false)
+	if rest != "" {
+		lines = append(lines, rest)
+	}
+	for _, l := range lines {
+		m.line("<br>" + m.text(l))
 	}
 	m.line("</sub>")
 }

@@ -14,7 +14,8 @@ import (
 func sample() *report.Report {
 	rank := int32(1)
 	budget := report.Budget{Compute: 3.21, CommExposed: 1.5, Copy: 0.29, Idle: 93.4, CopyOverlapped: 0.4,
-		IdleByHost: map[string]float64{"range:data_load": 90.1, "launch": 2.3, "sync": 0.95, "op:aten::item": 0.05}}
+		IdleBecauseOf: map[string]float64{"range:data_load": 80.2, "sync": 12.5, "launch": 0.3},
+		IdleByHost:    map[string]float64{"range:data_load": 90.1, "launch": 2.3, "sync": 0.95, "op:aten::item": 0.05}}
 	return &report.Report{
 		Schema: 1,
 		Inputs: []report.Input{
@@ -38,27 +39,59 @@ func sample() *report.Report {
 			{StartMs: 12.3, DurMs: 95.1, Cause: "range:data_load", Call: "cudaLaunchKernel", Range: "data_load", Before: "memcpy HtoD", After: "sgemm_128x64"},
 			{Device: 1, StartMs: 210, DurMs: 0.4, Cause: "sync", Range: "aten::item", After: "sgemm_128x64"},
 		},
-		Abstained: []report.Abstained{{Rule: "idle_by_host", Reason: "no CUDA calls were recorded: why the GPU idled cannot be told", GetItWith: "nsys profile --trace=cuda"}},
+		Findings:  sampleFindings(),
+		Profiler:  &report.Profiler{MeasuredStepMs: 98.4, UnprofiledStepMs: 96.6, LowMs: 89, HighMs: 103.4, Tool: "torch.profiler"},
+		AfterAll:  &report.AfterAll{StepMs: 4.9, LowMs: 4.1, HighMs: 7.2, BoundBy: "compute"},
+		Abstained: append(sampleAbstained(), report.Abstained{Rule: "idle_by_host", Reason: "no CUDA calls were recorded: why the GPU idled cannot be told", GetItWith: "nsys profile --trace=cuda"}),
 		Capture: report.Capture{Events: 12345, Dropped: 7, Losses: []report.Loss{{Code: "bad-time", Count: 3, Example: "byte 812: \"ts\" is \"n/a\""}},
 			Warnings: []string{"CUPTI of this version loses the first kernel"}},
 	}
+}
+
+// sampleFindings is one of each kind: dear, cheap, hostile, and judged by its presence.
+func sampleFindings() []report.Finding {
+	return []report.Finding{
+		{Rule: "input_pipeline", Title: "The GPU waits 90.1 of 98.4 ms of a step for data_load", Severity: "high", Confidence: 0.9,
+			RecoverableMs: 84.8, GainLowMs: 73.9, GainHighMs: 93, AfterOthersMs: 84.8, PredictedMs: 11.8, Change: "prefetch:data_load",
+			Assumes:  []string{"workers are as fast as the thread that does it now"},
+			Evidence: []report.Evidence{{Text: "94.2 % of the step the GPU idles while the host is in data_load", Rows: []string{"device 0 idle 99.554 ms at 2.521 ms", "device 0 idle 89.371 ms at 293.214 ms"}}},
+			Fix: "\nMake batches in background workers:\n\n    loader = DataLoader(dataset, batch_size=64, num_workers=12, prefetch_factor=2,\n" +
+				"                        pin_memory=True)\n    for batch in loader:\n\n        step(batch)\n\nMore of it.",
+			FixElsewhere: "Make the next batch on other threads.", Confirm: "the range's share falls below 2 %", RefutedBy: "using the same batch again saves nothing"},
+		{Rule: "host_sync", Title: "The host waits for the GPU in evil\x1b[2J\u202e|`<b>", Severity: "low", Confidence: 0.5, First: "input_pipeline",
+			RecoverableMs: 2.1, GainLowMs: 0.4, GainHighMs: 3, AfterOthersMs: 0.01, Change: "drop-syncs:it's"},
+		{Rule: "memory_growth", Title: "Memory grows by 12 MB a step", Severity: "info", Confidence: 1,
+			Evidence: []report.Evidence{{Text: "from 1.2 to 1.9 GB over 60 steps"}}, Fix: "Keep loss.item(), not loss."},
+	}
+}
+
+func sampleAbstained() (out []report.Abstained) {
+	for _, rule := range []string{"tensor_cores_idle", "misaligned_shapes", "unfused_attention"} {
+		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no shapes of operators", Missing: "shapes", GetItWith: "torch.profiler.profile(record_shapes=True)"})
+	}
+	for i, rule := range []string{"cpu_contention", "memory_fragmentation", "throttled"} {
+		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no " + []string{"context switches", "allocator events", "clocks"}[i], GetItWith: "nsys"})
+	}
+	return out
 }
 
 var sampleAdvice = []Advice{{"lacuna stats runs/a.json.gz -r phases", "each named range"}}
 
 func TestReportGoldens(t *testing.T) {
 	for _, test := range []struct {
-		file string
-		page Page
+		file   string
+		page   Page
+		detail Detail
 	}{
-		{"report_80.txt", Page{Width: 80}},
-		{"report_160.txt", Page{Width: 160}},
-		{"report_40_ascii.txt", Page{Width: 40, ASCII: true}},
-		{"report_80_color.txt", Page{Width: 80, Color: true}},
+		{"report_80.txt", Page{Width: 80}, Detail{}},
+		{"report_160.txt", Page{Width: 160}, Detail{}},
+		{"report_40_ascii.txt", Page{Width: 40, ASCII: true}, Detail{}},
+		{"report_80_color.txt", Page{Width: 80, Color: true}, Detail{}},
+		{"report_80_whole.txt", Page{Width: 80}, Detail{Whole: true}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := ReportText(&out, sample(), sampleAdvice, test.page); err != nil {
+			if err := ReportText(&out, sample(), sampleAdvice, test.page, test.detail); err != nil {
 				t.Fatal(err)
 			}
 			golden.File(t, "testdata/"+test.file, out.String())
@@ -75,11 +108,17 @@ func TestReportGoldens(t *testing.T) {
 
 // No line is wider than the page, and nothing of a file reaches the terminal raw.
 func TestReportWidthAndSafety(t *testing.T) {
+	whatifs := []*report.WhatIf{sampleWhatIf(), {Schema: 1}}
 	for width := minPageWidth; width <= 200; width += 1 + width/40 {
 		for _, ascii := range []bool{false, true} {
 			var out bytes.Buffer
-			if err := ReportText(&out, sample(), sampleAdvice, Page{Width: width, ASCII: ascii}); err != nil {
+			if err := ReportText(&out, sample(), sampleAdvice, Page{Width: width, ASCII: ascii}, Detail{Whole: width%2 == 0}); err != nil {
 				t.Fatal(err)
+			}
+			for _, x := range whatifs {
+				if err := WhatIfText(&out, sample().Inputs[1], x, Page{Width: width, ASCII: ascii}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for _, line := range strings.Split(out.String(), "\n") {
 				if n := shown(line); n > width {
@@ -108,7 +147,7 @@ func TestReportEmpty(t *testing.T) {
 		t.Errorf("null in %s", out.String())
 	}
 	out.Reset()
-	if err := ReportText(&out, &report.Report{Schema: 1}, nil, Page{}); err != nil {
+	if err := ReportText(&out, &report.Report{Schema: 1}, nil, Page{}, Detail{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "no GPU work") {

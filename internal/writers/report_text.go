@@ -10,12 +10,15 @@ import (
 )
 
 // ReportText prints a report for people: the answer first, then what it rests on, then what to do next.
-func ReportText(w io.Writer, r *report.Report, next []Advice, page Page) error {
+func ReportText(w io.Writer, r *report.Report, next []Advice, page Page, d Detail) error {
 	p := &printer{Page: page, w: w}
 	p.inputs(r.Inputs)
 	p.line("")
 	for _, l := range p.wrap(headline(r, p.name), p.width()) {
 		p.line(p.paint(bold, l))
+	}
+	if words := profilerWords(r); words != "" {
+		p.prose("", 0, p.clean(words))
 	}
 	if r.Steps.Note != "" {
 		p.prose("", 0, sentence(p.clean(r.Steps.Note)))
@@ -24,6 +27,7 @@ func ReportText(w io.Writer, r *report.Report, next []Advice, page Page) error {
 		p.budget(r)
 		p.stepSeries(r.Steps)
 	}
+	p.findings(r, d)
 	p.perDevice(r)
 	p.startup(r.Steps)
 	p.topKernels(r)
@@ -31,7 +35,7 @@ func ReportText(w io.Writer, r *report.Report, next []Advice, page Page) error {
 	p.topCopies(r)
 	p.topSyncs(r)
 	p.gaps(r)
-	p.trust(r)
+	p.trust(r, d)
 	p.next(next)
 	return p.err
 }
@@ -134,6 +138,12 @@ func (p *printer) budget(r *report.Report) {
 		if x.ms/step >= 0.001 {
 			p.prose("    ", 4, fmt.Sprintf("another %s ms of %s lie hidden behind other work", fixed(x.ms, msDigits(step)), x.what))
 		}
+	}
+	for i, x := range becauseRows(b) {
+		if i == 0 {
+			p.line("")
+		}
+		p.prose("  ", 4, becauseWords(x, p.name))
 	}
 }
 

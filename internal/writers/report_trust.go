@@ -8,7 +8,7 @@ import (
 )
 
 // trust says what the capture lacks and what could not be judged.
-func (p *printer) trust(r *report.Report) {
+func (p *printer) trust(r *report.Report, d Detail) {
 	c := r.Capture
 	p.heading("Can this capture be trusted?")
 	p.prose("  ", 2, trustWords(c))
@@ -18,8 +18,12 @@ func (p *printer) trust(r *report.Report) {
 	for _, w := range c.Warnings {
 		p.prose("  - ", 4, sentence(p.clean(w)))
 	}
-	for _, a := range r.Abstained {
-		p.prose("  - ", 4, p.clean(abstainedWords(a)))
+	lines, rest := abstainedLines(r, d.Whole || d.Abstained)
+	for _, l := range lines {
+		p.prose("  - ", 4, p.clean(l))
+	}
+	if rest != "" {
+		p.prose("  - ", 4, rest+" --abstained lists them.")
 	}
 }
 
@@ -43,15 +47,6 @@ func (p *printer) loss(l report.Loss) string {
 		s += " (the first: " + p.fit(p.clean(l.Example), 120) + ")"
 	}
 	return s + "."
-}
-
-// abstainedWords is the one form in which lacuna says that it cannot tell.
-func abstainedWords(a report.Abstained) string {
-	s := sentence(a.Reason)
-	if a.GetItWith != "" {
-		s += " Get it with " + a.GetItWith + "."
-	}
-	return s
 }
 
 // An Advice is a command that is worth running next, and what it shows.

@@ -34,7 +34,11 @@ func headline(r *report.Report, show shower) string {
 	case r.Steps.Count == 1:
 		fmt.Fprintf(&s, "%s takes %s ms (one step%s).", what, ms(r.Steps.MeanMs), foundBy(r.Steps.Source))
 	default:
-		fmt.Fprintf(&s, "%s takes %s ms (median %s, p10 %s, p90 %s; %s steps%s).", what, ms(r.Steps.MeanMs), ms(r.Steps.MedianMs),
+		slowest := ""
+		if len(r.Inputs) > 1 {
+			slowest = "slowest input: "
+		}
+		fmt.Fprintf(&s, "%s takes %s ms (%smedian %s, p10 %s, p90 %s; %s steps%s).", what, ms(r.Steps.MeanMs), slowest, ms(r.Steps.MedianMs),
 			ms(r.Steps.P10Ms), ms(r.Steps.P90Ms), unit.FormatCount(int64(r.Steps.Count)), foundBy(r.Steps.Source))
 	}
 	s.WriteString(whereItGoes(r, show))
@@ -52,10 +56,7 @@ func whereItGoes(r *report.Report, show shower) string {
 		return " No GPU works in it."
 	}
 	s := " Of it the GPU computes "
-	switch n := len(r.PerDevice); {
-	case n > 1 && math.Abs(r.Steps.MeanMs-step) > 0.005*step: // the steps told are the slowest rank's
-		s = fmt.Sprintf(" That is the slowest; the mean of %d GPUs is %s ms, of which a GPU computes ", n, fixed(step, msDigits(step)))
-	case n > 1:
+	if n := len(r.PerDevice); n > 1 {
 		s = fmt.Sprintf(" Of it a GPU (mean of %d) computes ", n)
 	}
 	s += share(b.Compute)

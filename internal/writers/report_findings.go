@@ -1,0 +1,208 @@
+package writers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lacuna/internal/report"
+)
+
+// Detail is how much of what is known a report prints.
+type Detail struct {
+	Whole     bool     // every finding with all that is known of it
+	Explain   []string // rules whose findings are told in whole
+	Abstained bool     // everything that could not be judged, one by one
+}
+
+// whole says whether all of a finding is told.
+func (d Detail) whole(f *report.Finding) bool { return d.Whole || slices.Contains(d.Explain, f.Rule) }
+
+// maxFindings is how many findings are told with evidence and repair; the others get a line or two.
+const maxFindings = 3
+
+// costsTime says whether a finding has a price: what is judged by its presence has none.
+func costsTime(f *report.Finding) bool { return f.Change != "" }
+
+// worthFixing says whether a finding is worth somebody's day.
+func worthFixing(f *report.Finding) bool { return costsTime(f) && f.Severity != "info" }
+
+// findings tells what to change, most gain first, and what is worth knowing besides.
+func (p *printer) findings(r *report.Report, d Detail) {
+	var priced, known []*report.Finding
+	for i := range r.Findings {
+		if f := &r.Findings[i]; costsTime(f) {
+			priced = append(priced, f)
+		} else {
+			known = append(known, f)
+		}
+	}
+	if len(priced) > 0 {
+		p.heading("What to change, most gain first")
+	}
+	for i, f := range priced {
+		first := fmt.Sprintf("%d ", i+1)
+		p.findingTitle(first, f)
+		p.prose(strings.Repeat(" ", len(first)+2), len(first)+2, p.clean(savesWords(r, f, i)))
+		if i < maxFindings && worthFixing(f) || d.whole(f) {
+			p.because(r, f, d.whole(f))
+		}
+	}
+	if words := afterAllWords(r, p.name); words != "" {
+		p.line("")
+		for _, l := range p.wrap(words, p.width()) {
+			p.line(p.paint(bold, l))
+		}
+	}
+	if len(known) > 0 {
+		p.heading("Worth knowing")
+	}
+	for _, f := range known {
+		p.findingTitle("- ", f)
+		if d.whole(f) {
+			p.because(r, f, true)
+		} else if len(f.Evidence) > 0 {
+			p.prose("    ", 4, p.clean(sentence(f.Evidence[0].Text)))
+		}
+	}
+}
+
+// findingTitle is a finding's severity, title and rule.
+func (p *printer) findingTitle(first string, f *report.Finding) {
+	text := p.clean(f.Title)
+	if costsTime(f) {
+		text = f.Severity + ": " + text
+	}
+	lines := p.wrap(text+" ["+p.clean(f.Rule)+"]", p.width()-len(first)-2)
+	for i, l := range lines {
+		if i == 0 {
+			p.line("  " + p.paint(bold, first+l))
+			continue
+		}
+		p.line("  " + strings.Repeat(" ", len(first)) + p.paint(bold, l))
+	}
+}
+
+// because tells a finding's evidence and repair; whole: with every row, other languages, how to confirm
+// it, what would refute it.
+func (p *printer) because(r *report.Report, f *report.Finding, whole bool) {
+	const indent = 4
+	blanks := strings.Repeat(" ", indent)
+	for _, e := range f.Evidence {
+		p.prose(blanks+"- ", indent+2, p.clean(sentence(e.Text)))
+		rows := e.Rows
+		if !whole {
+			rows = rows[:min(len(rows), 1)]
+		}
+		for _, row := range rows {
+			p.prose(blanks+"    ", indent+6, p.clean(row))
+		}
+	}
+	p.example(indent, f.Fix, whole)
+	if !whole {
+		return
+	}
+	for _, x := range []struct{ head, text string }{
+		{"Outside PyTorch: ", f.FixElsewhere}, {"Confirmed if: ", f.Confirm}, {"Refuted if: ", f.RefutedBy},
+		{"Assumes: ", strings.Join(f.Assumes, "; ")},
+	} {
+		if strings.TrimSpace(x.text) != "" {
+			p.example(indent, x.head+strings.TrimSpace(x.text), true)
+		}
+	}
+	if f.Change != "" {
+		p.prose(blanks, indent+2, p.clean("Replayed as: lacuna whatif "+pathOf(r)+" -x "+shellQuote(f.Change)))
+	}
+}
+
+// pathOf is the input that findings are of.
+func pathOf(r *report.Report) string {
+	if r.Slowest >= len(r.Inputs) {
+		return "INPUT"
+	}
+	return shellQuote(r.Inputs[r.Slowest].Path)
+}
+
+// shellQuote quotes a word for a POSIX shell where it must be.
+func shellQuote(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("./_-+=:,@%", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// example writes a text in which indented lines are code; not whole: no more than what ends with the first code.
+func (p *printer) example(indent int, text string, whole bool) {
+	blanks := strings.Repeat(" ", indent)
+	for _, b := range blocksOf(text) {
+		if !b.code {
+			p.prose(blanks, indent, p.clean(strings.Join(b.lines, " ")))
+			continue
+		}
+		for _, l := range b.lines {
+			p.codeLine(indent+2, l)
+		}
+		if !whole {
+			return
+		}
+	}
+}
+
+// codeLine writes a line of code; one that is too long goes on in the next, further in.
+func (p *printer) codeLine(indent int, l string) {
+	l = p.clean(strings.ReplaceAll(l, "\t", "    "))
+	own := len(l) - len(strings.TrimLeft(l, " "))
+	if indent+own > p.width()/2 { // a narrow page has no room for it
+		own = 0
+	}
+	l = strings.TrimLeft(l, " ")
+	if l == "" {
+		p.line("")
+	}
+	for i, piece := range p.wrap(l, p.width()-indent-own-2) {
+		if i == 0 && shown(l) <= p.width()-indent-own {
+			p.line(strings.Repeat(" ", indent+own) + p.paint(cyan, l))
+			return
+		}
+		more := 0
+		if i > 0 {
+			more = 2
+		}
+		p.line(strings.Repeat(" ", indent+own+more) + p.paint(cyan, piece))
+	}
+}
+
+// A block is a paragraph, or lines of code.
+type block struct {
+	code  bool
+	lines []string
+}
+
+// blocksOf divides a text into paragraphs and code, whose lines are indented by four blanks.
+func blocksOf(text string) (out []block) {
+	const indent = "    "
+	fresh := true
+	for _, l := range strings.Split(strings.Trim(text, "\n"), "\n") {
+		code := strings.HasPrefix(l, indent)
+		if strings.TrimSpace(l) == "" {
+			fresh = true
+			continue
+		}
+		if n := len(out); n == 0 || out[n-1].code != code || fresh && !code {
+			out = append(out, block{code: code})
+		} else if fresh && code {
+			out[n-1].lines = append(out[n-1].lines, "")
+		}
+		fresh = false
+		last := &out[len(out)-1]
+		if code {
+			l = strings.TrimPrefix(l, indent)
+		} else {
+			l = strings.TrimSpace(l)
+		}
+		last.lines = append(last.lines, l)
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package writers
+
+import (
+	"fmt"
+	"slices"
+
+	"lacuna/internal/report"
+)
+
+// savesWords is what repairing a finding buys, in a sentence. place is its position among those with a price.
+func savesWords(r *report.Report, f *report.Finding, place int) string {
+	s := fmt.Sprintf("saves about %s ms of %s %s", about(f.RecoverableMs), about(unprofiledStep(r)), bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
+	switch {
+	case place > 0 && f.AfterOthersMs <= 0.05*f.RecoverableMs:
+		s += " alone; nothing more after those above"
+	case place > 0:
+		s += fmt.Sprintf(" alone; %s after those above", about(f.AfterOthersMs))
+	case pricedCount(r) > 1:
+		s += " alone"
+	}
+	if f.First != "" {
+		s += "; repair " + f.First + " first"
+	}
+	return s + "; " + confidenceWords(f.Confidence)
+}
+
+// pricedCount is how many findings have a price.
+func pricedCount(r *report.Report) (n int) {
+	for i := range r.Findings {
+		if costsTime(&r.Findings[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// unprofiledStep is the step that prices are of.
+func unprofiledStep(r *report.Report) float64 {
+	if r.Profiler != nil {
+		return r.Profiler.UnprofiledStepMs
+	}
+	return r.Budget.StepMs()
+}
+
+// confidenceWords is how sure a rule is, in a word or two.
+func confidenceWords(confidence float64) string {
+	switch {
+	case confidence >= 0.85:
+		return "almost certain"
+	case confidence >= 0.65:
+		return "likely"
+	case confidence >= 0.4:
+		return "possible"
+	}
+	return "a guess"
+}
+
+// afterAllWords is the step once everything is repaired; what there is to say if nothing is worth repairing.
+func afterAllWords(r *report.Report, show shower) string {
+	switch {
+	case r.Profiler == nil:
+		return "" // nothing was priced: the abstentions say why
+	case r.AfterAll != nil && slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return worthFixing(&f) }):
+		a, what := r.AfterAll, "After this"
+		if pricedCount(r) > 1 {
+			what = "After all of these"
+		}
+		s := fmt.Sprintf("%s: about %s ms a step %s", what, about(a.StepMs), bounds(a.StepMs, a.LowMs, a.HighMs))
+		if a.BoundBy != "" {
+			s += ", then bound by " + pathWords(a.BoundBy, show)
+		}
+		return s + "."
+	case pricedCount(r) > 0:
+		return "None of this is worth a day: each saves less than one fiftieth of a step."
+	}
+	return "Nothing was found that is worth fixing: no known change would make the step clearly shorter."
+}
+
+// profilerWords is what the step takes without the profiler, in a sentence; "" if that is not known.
+func profilerWords(r *report.Report) string {
+	x := r.Profiler
+	if x == nil || x.Tool == "" {
+		return ""
+	}
+	what := "a step"
+	if len(r.Inputs) > 1 {
+		what = "a step of the slowest input"
+	}
+	return fmt.Sprintf("That is under %s; without it %s likely takes %s ms %s.", x.Tool, what, about(x.UnprofiledStepMs), bounds(x.UnprofiledStepMs, x.LowMs, x.HighMs))
+}
+
+// A becauseRow is a cause of which much more, or much less, idle time disappears than is seen in it.
+type becauseRow struct {
+	key         string
+	seen, comes float64 // idle while the host does it, idle because of it; ms per step
+}
+
+// maxBecause is how many such causes are told.
+const maxBecause = 3
+
+// becauseRows is the causes for which the two differ much, by how much.
+func becauseRows(b report.Budget) []becauseRow {
+	step := b.StepMs()
+	var out []becauseRow
+	for key, comes := range b.IdleBecauseOf {
+		seen := b.IdleByHost[key]
+		if max(seen, comes) >= worthSaying*step && abs(comes-seen) >= worthSaying*step {
+			out = append(out, becauseRow{key, seen, comes})
+		}
+	}
+	slices.SortFunc(out, func(a, b becauseRow) int {
+		switch x, y := abs(a.comes-a.seen), abs(b.comes-b.seen); {
+		case x > y, x == y && a.key < b.key:
+			return -1
+		}
+		return 1
+	})
+	return out[:min(len(out), maxBecause)]
+}
+
+func abs(v float64) float64 { return max(v, -v) }
+
+// becauseWords says what would come back without a cause, in a sentence.
+func becauseWords(x becauseRow, show shower) string {
+	if x.comes > x.seen {
+		return fmt.Sprintf("Idle because of %s: %s ms would come back without it, though only %s ms lie in it.", pathWords(x.key, show), about(x.comes), about(x.seen))
+	}
+	return fmt.Sprintf("Idle because of %s: only %s ms would come back without it, of %s ms that lie in it.", pathWords(x.key, show), about(x.comes), about(x.seen))
+}
