@@ -17,8 +17,9 @@ import (
 //  4. rules: the capture's own constants;
 //  5. waits: what each call waited for, and what it takes without waiting.
 func Build(f *facts.Facts, steps *facts.Steps) *Program {
-	p := &Program{Facts: f, Steps: steps, window: steps.Window(), Rules: defaultRules()}
-	outer := p.addCalls()
+	part, first, last := excerpt(f, steps)
+	p := &Program{Facts: f, Steps: part, window: part.Window(), Rules: defaultRules(), Left: len(steps.Steady()) - len(part.Steady())}
+	outer := p.addCalls(first, last)
 	p.addWork(outer)
 	p.link()
 	p.addEventWaits(outer)
@@ -31,16 +32,19 @@ func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	return p
 }
 
-// addCalls adds the outermost calls and returns, for each row of Trace.Calls, its index in Calls.
-func (p *Program) addCalls() []int32 {
+// addCalls adds the outermost calls among rows first to last, last excluded, and returns, for each row of
+// Trace.Calls, its index in Calls.
+func (p *Program) addCalls(first, to int) []int32 {
 	t := p.Facts.Trace
 	last := make([]int32, len(t.Threads)) // index+1 of each thread's last outermost call
 	outer := make([]int32, t.Calls.Len())
-	p.Calls = make([]Call, 0, t.Calls.Len())
-	step := stepFinder(p.Steps)
-	for i := range t.Calls.Len() {
-		th := t.Calls.Thread[i]
+	for i := range outer {
 		outer[i] = none
+	}
+	p.Calls = make([]Call, 0, to-first)
+	step := stepFinder(p.Steps)
+	for i := first; i < to; i++ {
+		th := t.Calls.Thread[i]
 		if int(th) >= len(last) {
 			continue
 		}
@@ -77,9 +81,11 @@ func stepFinder(s *facts.Steps) func(int64) int32 {
 func (p *Program) addWork(outer []int32) {
 	w := p.Facts.Work()
 	lanes := make(map[facts.Lane]int32)
-	p.Works = make([]Work, w.Len())
-	order := make([]int32, w.Len())
-	for i := range p.Works {
+	p.Works = make([]Work, 0, w.Len())
+	for i := range w.Len() {
+		if !p.holds(w, i, outer) {
+			continue
+		}
 		lane := facts.Lane{Device: w.Device[i], Stream: w.Stream[i]}
 		n, seen := lanes[lane]
 		if !seen {
@@ -91,8 +97,7 @@ func (p *Program) addWork(outer []int32) {
 		if row := w.Call[i]; row != facts.NoCall {
 			call = outer[row]
 		}
-		p.Works[i] = Work{Row: int32(i), Lane: n, Call: call, StartNs: w.StartNs[i], DurNs: w.EndNs[i] - w.StartNs[i], After: none, Needs: none, Kind: w.Kind[i], Host: touchesHost(p.Facts, i)}
-		order[i] = int32(i)
+		p.Works = append(p.Works, Work{Row: int32(i), Lane: n, Call: call, StartNs: w.StartNs[i], DurNs: w.EndNs[i] - w.StartNs[i], After: none, Needs: none, Kind: w.Kind[i], Host: touchesHost(p.Facts, i)})
 	}
 	slices.SortStableFunc(p.Works, func(a, b Work) int { return cmp.Compare(a.Call, b.Call) })
 	for i := range p.Works {
@@ -110,6 +115,17 @@ func (p *Program) addWork(outer []int32) {
 			p.linkNodes(&p.Calls[i])
 		}
 	}
+}
+
+// holds says whether the program has a piece of work: what its calls launch, and what was launched
+// before and is not over when they begin.
+func (p *Program) holds(w *facts.Work, i int, outer []int32) bool {
+	row := w.Call[i]
+	if row == facts.NoCall || outer[row] != none || len(p.Calls) == 0 {
+		return true
+	}
+	first := &p.Calls[0]
+	return row < first.Row && w.EndNs[i] > first.StartNs
 }
 
 // linkNodes finds what each of several pieces of work of one launch, the nodes of a graph, follows: the
@@ -203,6 +219,7 @@ func (p *Program) handOff(c *Call, own int32, recent, last, next []int32) int32 
 
 const (
 	minNs      = -1 << 62
+	maxNs      = 1<<62 - 1
 	maxHandOff = 8 // threads that are looked at: those that called last
 )
 

@@ -95,6 +95,8 @@ type Program struct {
 	Anchors []int32
 	window  interval.Span
 
+	// Left is how many of the steps looked at are not in the program, because they make too many calls.
+	Left int
 	// Inferred is how many waits between streams were inferred from times, because the capture does not hold them.
 	Inferred int
 	// Overhead is what the profiler is thought to have added; the zero value if the tool is not known.

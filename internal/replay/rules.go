@@ -44,6 +44,7 @@ func (p *Program) measureReturns() {
 		if c.Wait == WaitNothing {
 			continue
 		}
+		e.started(c.EndNs)
 		if done := e.awaited(p, c); done > c.StartNs {
 			returns[c.Wait] = append(returns[c.Wait], c.EndNs-done)
 			if c.copies() && c.N == 1 {
@@ -60,15 +61,6 @@ func (p *Program) measureReturns() {
 			c.OwnNs = min(c.EndNs-c.StartNs, p.Rules.StageNs)
 		}
 	}
-}
-
-// byStart is the indices of Works in the order in which they ran.
-func (p *Program) byStart() []int32 {
-	out := make([]int32, len(p.Works))
-	for i := range p.Works {
-		out[p.Works[i].Row] = int32(i) // facts.Work is ordered by start
-	}
-	return out
 }
 
 func medianOr(v []int64, otherwise int64) int64 {

@@ -79,6 +79,7 @@ func (p *Program) simulate(opt Options, measure *Residuals) *Run {
 	for i := range p.Calls {
 		s.call(int32(i))
 	}
+	s.flushAll(maxNs)
 	return s.r
 }
 
@@ -98,21 +99,7 @@ type simulation struct {
 	issued  []int32          // work in the order of issue, for the queue's depth
 	debt    []float64        // of each thread: overhead that its time was too short to pay
 	wait    int              // next of Program.Waits
-}
-
-// orphans places the work that was issued before the capture: as recorded, one after the other on each stream.
-func (s *simulation) orphans() {
-	for i := range s.p.Works {
-		w := &s.p.Works[i]
-		if w.Call != none {
-			break
-		}
-		start := w.StartNs
-		if l := s.lanes[w.Lane].last; l != none {
-			start = max(start, s.r.WorkEnd[l])
-		}
-		s.place(int32(i), start, BoundNothing, none)
-	}
+	left    *orphanage       // work without calls that is still to come
 }
 
 // place puts work at its time.
@@ -259,6 +246,7 @@ func (s *simulation) issue(i int32, ns int64) {
 	p, c, r := s.p, &s.p.Calls[i], s.r
 	for k := c.First; k < c.First+c.N; k++ {
 		w := &p.Works[k]
+		s.flush(w.Lane, w.StartNs)
 		l := &s.lanes[w.Lane]
 		start, bound, by := ns+p.Rules.LaunchNs, BoundLaunch, none
 		streamGap := p.Rules.StreamGapNs

@@ -38,6 +38,7 @@ func (p *Program) addWaits() {
 			lastLane[c.Thread] = p.Works[k].Lane
 			ends.issue(p.Works[k].Lane, p.Works[k].StartNs+p.Works[k].DurNs)
 		}
+		ends.started(c.EndNs)
 		c.Wait = kind
 		switch kind {
 		case WaitNothing:
@@ -153,6 +154,8 @@ type ends struct {
 	lane   []int64
 	device map[uint32]int64
 	lanes  []facts.Lane
+
+	orphans []Work // without calls, still to be issued, by start
 }
 
 func (p *Program) newEnds() *ends {
@@ -161,11 +164,20 @@ func (p *Program) newEnds() *ends {
 		e.lane[i] = minNs
 	}
 	for i := range p.Works {
-		if w := &p.Works[i]; w.Call == none {
-			e.issue(w.Lane, w.StartNs+w.DurNs)
+		if p.Works[i].Call != none {
+			break
 		}
+		e.orphans = p.Works[:i+1]
 	}
 	return e
+}
+
+// started issues the work without calls that had started before ns: what a call that returns at ns can have waited for.
+func (e *ends) started(ns int64) {
+	for len(e.orphans) > 0 && e.orphans[0].StartNs < ns {
+		e.issue(e.orphans[0].Lane, e.orphans[0].StartNs+e.orphans[0].DurNs)
+		e.orphans = e.orphans[1:]
+	}
 }
 
 func (e *ends) issue(lane int32, endNs int64) {
