@@ -108,6 +108,10 @@ func notes(k *replay.Pricer) []string {
 	if k.SelfError > maxSelfError || k.SelfError < -maxSelfError {
 		out = append(out, fmt.Sprintf("the replay explains the step only to %.1f %%: what changes of the schedule would buy cannot be told from this capture", 100*k.SelfError))
 	}
+	if n := k.Program.Left; n > 0 {
+		have := len(k.Program.Steps.Steady())
+		out = append(out, fmt.Sprintf("%d steps in the middle of %d were replayed: the others make too many calls to replay them all", have, have+n))
+	}
 	if n := k.Program.Inferred; n > 0 {
 		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not hold them; nsys profile --trace=cuda,nvtx does", n))
 	}

@@ -26,15 +26,20 @@ func BaseCallName(name string) string {
 	return name[:i]
 }
 
-// callCause is the cause that a call of this name stands for, by the words that the CUDA and HIP APIs are made of.
-func callCause(name string) string {
+// CallVerb is what a call does, whichever API it is of: cudaMemcpyAsync_v3020, cuMemcpyAsync and hipMemcpyAsync are MemcpyAsync.
+func CallVerb(name string) string {
 	name = BaseCallName(name)
 	for _, prefix := range []string{"cuda", "hip", "cu"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			name = rest
-			break
+		if verb, ok := strings.CutPrefix(name, prefix); ok {
+			return verb
 		}
 	}
+	return name
+}
+
+// callCause is the cause that a call of this name stands for, by the words that the CUDA and HIP APIs are made of.
+func callCause(name string) string {
+	name = CallVerb(name)
 	switch {
 	case strings.Contains(name, "Synchronize"):
 		return CauseSync

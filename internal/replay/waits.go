@@ -31,7 +31,7 @@ func (p *Program) addWaits() {
 		name := t.Calls.Name[c.Row]
 		kind, seen := kinds[name]
 		if !seen {
-			kind = waitKind(facts.BaseCallName(t.Strings.Text(name)))
+			kind = waitKind(t.Strings.Text(name))
 			kinds[name] = kind
 		}
 		for k := c.First; k < c.First+c.N; k++ {
@@ -66,12 +66,7 @@ func (p *Program) addWaits() {
 
 // waitKind is what a call of this name waits for.
 func waitKind(name string) WaitKind {
-	for _, prefix := range []string{"cuda", "hip", "cu"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			name = rest
-			break
-		}
-	}
+	name = facts.CallVerb(name)
 	switch {
 	case strings.HasPrefix(name, "StreamSynchronize"):
 		return WaitStream
