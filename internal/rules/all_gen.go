@@ -4,5 +4,11 @@ package rules
 
 // All is every rule, by ID.
 var All = []*Rule{
+	&allocatorChurn,
+	&copyNotOverlapped,
+	&hostSync,
 	&inputPipeline,
+	&launchBound,
+	&manySmallCopies,
+	&pageableCopy,
 }

@@ -1,6 +1,14 @@
 package rules
 
-import "lacuna/internal/facts"
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"lacuna/internal/facts"
+)
 
 // maxGaps is how many of the longest gaps are looked at for evidence.
 const maxGaps = 50
@@ -17,4 +25,81 @@ func (c *Case) mainCause(g facts.IdleGap) string {
 		}
 	}
 	return best
+}
+
+// A group is what happened at one place.
+type group struct {
+	name  string
+	count *tally
+	ns    *tally
+}
+
+// groups adds things up by the place where they happened.
+type groups struct {
+	c      *Case
+	byName map[string]*group
+}
+
+func (c *Case) newGroups() *groups { return &groups{c, make(map[string]*group)} }
+
+// add counts one thing of so many ns at an instant.
+func (g *groups) add(name string, at int64, ns float64) {
+	x := g.byName[name]
+	if x == nil {
+		x = &group{name, g.c.newTally(), g.c.newTally()}
+		g.byName[name] = x
+	}
+	x.count.add(at, 1)
+	x.ns.add(at, ns)
+}
+
+// rows is the n largest groups in words, most time first: "24.0 a step, 0.812 ms: cudaStreamSynchronize in aten::item".
+func (g *groups) rows(n int) []string {
+	var all []*group
+	for _, x := range g.byName {
+		if x.count.perStep() > 0 {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.ns.perStep(), a.ns.perStep()), cmp.Compare(a.name, b.name))
+	})
+	var rows []string
+	for _, x := range all[:min(n, len(all))] {
+		rows = append(rows, fmt.Sprintf("%.1f a step, %s: %s", x.count.perStep(), ms(x.ns.perStep()), x.name))
+	}
+	return rows
+}
+
+// ms is ns as milliseconds for people.
+func ms(ns float64) string {
+	switch {
+	case ns >= 100e6:
+		return fmt.Sprintf("%.0f ms", ns/1e6)
+	case ns >= 1e6:
+		return fmt.Sprintf("%.1f ms", ns/1e6)
+	case ns >= 10e3:
+		return fmt.Sprintf("%.2f ms", ns/1e6)
+	}
+	return fmt.Sprintf("%.1f µs", ns/1e3)
+}
+
+// number is a count per step for people: whole if it nearly is, or large.
+func number(n float64) string {
+	if r := math.Round(n); n >= 10 || math.Abs(n-r) < 0.05 {
+		return fmt.Sprintf("%.0f", r)
+	}
+	return fmt.Sprintf("%.1f", n)
+}
+
+// deviceCount is the number of devices that did work, at least 1: sums over all of them are of the mean one when divided by it.
+func (c *Case) deviceCount() float64 { return float64(max(1, len(c.Budgets))) }
+
+// shortName is a kernel's name without its return type, templates and arguments.
+func shortName(name string) string {
+	name = strings.TrimPrefix(name, "void ")
+	if i := strings.IndexAny(name, "<("); i > 0 {
+		name = name[:i]
+	}
+	return name
 }

@@ -1,10 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
+
+	"lacuna/internal/facts"
 )
 
 var inputPipeline = Rule{
@@ -13,15 +16,18 @@ var inputPipeline = Rule{
 	Since: "0.1",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-The GPU idles while the host thread that feeds it makes or fetches the next batch: host work, in a range or
-operator that loads data, between the last launch of one step and the first of the next.
+The GPU idles with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
+calls, longer than the thread's ordinary pauses, in at least half of the steps.
 
-A range counts as loading if its name says so (data, load, batch, input, prefetch, augment, decode, tokenize,
-dataloader), or if it is the host work that lies between steps. It is raised from 2 % of the step: less is
-within what steps vary by.`,
+Such work counts as loading if it lies in a DataLoader without workers, if the first thing that the thread issues
+behind it is a copy of at least 4 KiB to the device, or if its range is named like loading (data, load, batch, input,
+prefetch, augment, preprocess, tokenize, collate, fetch, read). Without any of these, unnamed host work of over 10 % of
+the step at one place is told with little confidence: it may be anything. It is raised from 2 % of the step: less is within
+what steps vary by (XProf calls 5 % moderately input-bound).`,
 	Limits: `
-Without ranges and operators (nsys without NVTX) host work between steps has no name: then it is said that the host
-is busy, not with what. A loader that is slow in another process shows as waiting for it: worker_bound says that.`,
+Without ranges and operators (nsys without NVTX) host work has no name, and without OS calls (nsys --trace=osrt) nobody can tell
+a busy host from one that waits for workers. A loader whose workers are too slow is worker_bound. Work that follows a
+value read back from the device is host_sync's, unless a copy to the device follows it.`,
 	Fix: `
 Make batches in background workers, ahead of the step that uses them:
 
@@ -33,57 +39,174 @@ Make batches in background workers, ahead of the step that uses them:
 	Check:     checkInputPipeline,
 }
 
-// minIdleShare is the share of the step from which idle time is worth a finding: steps of one loop vary by about as much.
-const minIdleShare = 0.02
-
-// loading is names of ranges and operators that load data, by the words that people use for it.
-var loading = regexp.MustCompile(`(?i)(data|load|batch|input|prefetch|augment|decode|preprocess|tokeni[sz]e|collate|sample|fetch|read)`)
-
-// moving is names that say that data is moved to the device, not made.
-var moving = regexp.MustCompile(`(?i)(transfer|h2d|to_device|to_gpu|copy)`)
+const (
+	// minIdleShare is the share of the step from which idle time is worth a finding: steps of one loop vary by about as much.
+	minIdleShare = 0.02
+	// minUnnamedShare is the share from which host work is told of that nothing marks as loading: XProf blames "all other"
+	// host time as high from 15 % on, moderate from 3 %.
+	minUnnamedShare = 0.10
+)
 
 func checkInputPipeline(c *Case, out *Findings) {
-	type cause struct {
-		name string // of the range or operator
-		kind string
-		ns   int64
-	}
-	var found []cause
-	for text, ns := range c.Idle {
-		kind, name, named := strings.Cut(text, ":")
-		if !named || c.Share(ns) < minIdleShare || !loading.MatchString(name) || moving.MatchString(name) {
+	for _, s := range c.sites() {
+		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() {
 			continue
 		}
-		found = append(found, cause{name, kind, ns})
-	}
-	sort.Slice(found, func(i, j int) bool {
-		if found[i].ns != found[j].ns {
-			return found[i].ns > found[j].ns
+		confidence, why := s.loads()
+		if confidence == 0 {
+			continue
 		}
-		return found[i].name < found[j].name
-	})
-	for _, x := range found {
-		perStep := float64(x.ns) * c.PerStep
-		f := out.Add(0.9, perStep, "The GPU waits %.1f of %.1f ms of a step for %s, made on the thread that feeds it", perStep/1e6, c.StepNs/1e6, x.name)
-		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles while the host is in %s", 100*c.Share(x.ns), x.name), c.gapRows(x.kind+":"+x.name, 3)...)
-		if x.kind == "range" {
-			f.Repair("prefetch:" + regexp.QuoteMeta(x.name))
+		perStep := s.idle.perStep()
+		f := out.Add(confidence, perStep, s.title(why), ms(perStep), ms(c.StepNs))
+		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
+		f.Because(why)
+		if s.rangeName != "" {
+			f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
 		}
 	}
 }
 
-// gapRows names the n longest idle spans whose main cause is the given one.
-func (c *Case) gapRows(cause string, n int) []string {
+// A site is a place in the loop where the host works between two calls while the device waits.
+type site struct {
+	name      string // of the range, loader or operator, or of what is issued next
+	rangeName string // the range that it lies in: of the user, or a loader's
+	loader    bool   // in a DataLoader
+	workers   bool   // in one with workers
+	idle      *tally // ns
+	n         int
+	feeds     int // how often a copy of data to the device follows
+	reads     int // how often a wait for a value precedes
+	sleeps    int // how often the host sleeps in it
+	longest   []facts.HostPause
+}
+
+// sites is the places where long host work delays the device, most idle time first.
+func (c *Case) sites() []*site {
+	s := c.starved()
+	reads := make(map[int32]bool)
+	for _, w := range c.waits() {
+		if w.purpose == waitRead {
+			reads[w.last] = true
+		}
+	}
+	byName := make(map[string]*site)
+	var out []*site
+	for _, p := range s.pauses {
+		x := c.siteOf(p, byName)
+		if x.n == 0 {
+			x.idle = c.newTally()
+			out = append(out, x)
+		}
+		x.n++
+		idleNs := p.IdleNs
+		switch _, ns, _ := c.loaderOf(p); {
+		case x.loader && ns > 0:
+			idleNs = ns
+		case p.Range != 0:
+			idleNs = p.InRangeNs
+		}
+		x.idle.add(p.StartNs+p.LenNs()/2, float64(idleNs)/s.devices)
+		if c.feedsNext(p) {
+			x.feeds++
+		}
+		if reads[p.Last] {
+			x.reads++
+		}
+		if asleep(p) {
+			x.sleeps++
+		}
+		x.longest = append(x.longest, p)
+	}
+	slices.SortFunc(out, func(a, b *site) int {
+		return cmp.Or(cmp.Compare(b.idle.perStep(), a.idle.perStep()), cmp.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// siteOf is the site that a pause belongs to: by its range, else by its loader, else by what the thread issues next.
+func (c *Case) siteOf(p facts.HostPause, byName map[string]*site) *site {
+	x := site{}
+	loader, loaderNs, workers := c.loaderOf(p)
+	switch {
+	case p.Range != 0:
+		x.rangeName = c.Trace.Strings.Text(p.Range)
+		x.name = x.rangeName
+	case workers || 2*loaderNs > p.IdleNs:
+		x.name, x.rangeName = loader, loader
+	case p.Issues >= 0:
+		x.name = "before " + shortName(c.Facts.WorkName(int(p.Issues)))
+	default:
+		x.name = "behind the last launch"
+	}
+	key := x.name
+	if workers {
+		key += "\x00"
+	}
+	if byName[key] == nil {
+		x.loader, x.workers = workers || 2*loaderNs > p.IdleNs, workers
+		byName[key] = &x
+	}
+	return byName[key]
+}
+
+// waitsForWorkers says whether the host waits in it for others: the affair of worker_bound and host_barrier.
+func (s *site) waitsForWorkers() bool { return s.workers || 2*s.sleeps > s.n }
+
+// loads is how sure it is that the site loads data, and why; 0: it does not.
+func (s *site) loads() (confidence float64, why string) {
+	most := func(n int) bool { return 2*n > s.n }
+	switch {
+	case s.loader:
+		return 0.95, "a DataLoader without workers makes the batch on the thread that asks for it"
+	case s.rangeName != "" && saysLoading(s.rangeName) && most(s.feeds):
+		return 0.95, "its name says that it loads data, and a copy of data to the device follows it"
+	case s.rangeName != "" && saysLoading(s.rangeName):
+		return 0.9, "its name says that it loads data"
+	case most(s.feeds) && s.rangeName != "":
+		return 0.75, "a copy of data to the device is the first thing that follows it"
+	case most(s.feeds):
+		return 0.7, "a copy of data to the device is the first thing that follows it; it lies in no range, so what it is has no name"
+	case s.rangeName != "" || most(s.reads) || s.idle.share() < minUnnamedShare:
+		return 0, ""
+	}
+	return 0.4, "it lies in no range and no copy follows it: it may be the next batch, or any other work of the loop"
+}
+
+// title is the finding's title as a format for the idle time and the step.
+func (s *site) title(why string) string {
+	if s.rangeName != "" {
+		return "The GPU waits %s of %s a step for " + strings.ReplaceAll(s.rangeName, "%", "%%") + ", made on the thread that feeds it"
+	}
+	return "The GPU waits %s of %s a step for host work " + strings.ReplaceAll(s.name, "%", "%%")
+}
+
+// where says where the host is.
+func (s *site) where() string {
+	if s.rangeName != "" {
+		return "in " + s.rangeName
+	}
+	return "at work " + s.name
+}
+
+// rows names the n longest pauses.
+func (s *site) rows(c *Case, n int) []string {
+	return c.pauseRows(s.longest, n)
+}
+
+// pauseRows names the n longest of pauses within the steps looked at.
+func (c *Case) pauseRows(pauses []facts.HostPause, n int) []string {
+	pauses = slices.Clone(pauses)
+	slices.SortStableFunc(pauses, func(a, b facts.HostPause) int { return cmp.Compare(b.IdleNs, a.IdleNs) })
 	var rows []string
-	for _, gaps := range c.Gaps {
-		for _, g := range longest(gaps) {
-			if len(rows) == n {
-				return rows
-			}
-			if c.mainCause(g) == cause {
-				rows = append(rows, fmt.Sprintf("device %d idle %.3f ms at %.3f ms", g.Device, float64(g.LenNs())/1e6, float64(g.StartNs-c.Steps.Window().StartNs)/1e6))
-			}
+	for _, p := range pauses {
+		if step := c.stepAt(p.StartNs + p.LenNs()/2); step >= 0 && len(rows) < n {
+			rows = append(rows, fmt.Sprintf("step %d: device %d idle %s in host work of %s from %s on", step+c.Steps.First, p.Device, ms(float64(p.IdleNs)), ms(float64(p.LenNs())), c.sinceStart(p.StartNs)))
 		}
 	}
 	return rows
+}
+
+// sinceStart is an instant in ms since the first step looked at.
+func (c *Case) sinceStart(ns int64) string {
+	return fmt.Sprintf("%.3f ms", float64(ns-c.Steps.Window().StartNs)/1e6)
 }

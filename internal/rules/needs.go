@@ -22,6 +22,15 @@ var (
 		"torch.profiler.profile(record_shapes=True)"}
 	needAllocs = Need{"allocator events", func(f *facts.Facts) bool { return f.Trace.AllocEvents.Len() > 0 || f.Trace.DeviceAllocs.Len() > 0 },
 		"torch.profiler.profile(profile_memory=True), or nsys profile --cuda-memory-usage=true"}
+	needMemKinds = Need{"kinds of memory of copies", func(f *facts.Facts) bool {
+		for i := range f.Trace.Copies.Len() {
+			if src, dst := memKinds(&f.Trace.Copies, uint32(i)); src != model.MemUnknown || dst != model.MemUnknown {
+				return true
+			}
+		}
+		return f.Trace.Copies.Len() == 0 // nothing is copied: nothing to judge
+	},
+		"nsys profile --trace=cuda,nvtx, or a PyTorch of 2021 or later"}
 	needSched = Need{"context switches", func(f *facts.Facts) bool { return f.Trace.Sched.Len() > 0 },
 		"nsys profile --cpuctxsw=process-tree"}
 )

@@ -54,6 +54,8 @@ type Case struct {
 	Idle    map[string]int64  // idle by host of the mean device, ns over the window
 	StepNs  float64           // mean step
 	PerStep float64           // 1 / number of steps
+
+	memo *memo // what several rules look at, found once
 }
 
 // Share is what ns over the window is of the window: 0 to 1.
@@ -118,7 +120,7 @@ func (f *Finding) Repair(changes ...string) *Finding {
 
 // NewCase looks at a capture over its steps.
 func NewCase(f *facts.Facts, steps *facts.Steps) *Case {
-	c := &Case{Facts: f, Trace: f.Trace, Steps: steps, PerStep: 1 / float64(max(1, len(steps.Steady()))), Idle: make(map[string]int64)}
+	c := &Case{Facts: f, Trace: f.Trace, Steps: steps, PerStep: 1 / float64(max(1, len(steps.Steady()))), Idle: make(map[string]int64), memo: new(memo)}
 	window := steps.Window()
 	c.StepNs = float64(window.LenNs()) * c.PerStep
 	c.Budgets = f.Budgets(window)

@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"fmt"
+)
+
+var hostSync = Rule{
+	ID:    "host_sync",
+	Title: "The host waits for the GPU inside the step",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+A thread that launches work waits for the device in every step: a value is read back (.item(), .cpu(), print(tensor),
+an "if" on a tensor, nonzero), or the program synchronises. Each wait drains the queue; when it returns the device has
+nothing to do until the next launch arrives, and the host has lost the lead that hides its own time. So the idle time
+shows behind the waits, as launch time, and hardly inside them.
+
+Counted are synchronising calls and blocking copies to the host, on threads that launch work, after which the
+device was idle. A synchronisation behind a copy of over 64 KiB to the device belongs to that copy
+(pageable_copy). The repair can save neither more than the host waited, worked on
+the value right behind the wait and took to its next launch, nor more than the device waited for the host: the smaller
+of both must be 2 % of the step.`,
+	Limits: `
+It cannot know whether the value is needed: a loop that ends by it, or a scaler that skips a step by it, must wait. Waits in
+stalled steps only belong to periodic_stall. Waits that end while other work is queued cost nothing and are not counted.`,
+	Fix: `
+Keep the value on the device, and read it seldom or late:
+
+    losses.append(loss.detach())              # instead of loss.item()
+    if step % 100 == 0:
+        print(torch.stack(losses).mean().item())
+    x = torch.where(mask, x, 0.0)             # instead of: if mask.any(): ...`,
+	FixC: `Copy to pinned memory with cudaMemcpyAsync, record an event, and read the value a step later, when cudaEventQuery says
+that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where another stream, not the host, needs the result.`,
+	Confirm:   `No synchronising call and no blocking copy to the host is left in the steps; launches run ahead of the kernels.`,
+	RefutedBy: `With the reads commented out the step takes as long as before: the host needs all its time to launch (launch_bound).`,
+	Check:     checkHostSync,
+}
+
+func checkHostSync(c *Case, out *Findings) {
+	s := c.starved()
+	var all, reads float64
+	waited, behind, restart, drained, count := c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally()
+	places := c.newGroups()
+	lasts := make(map[int32]bool) // last calls of waits that read
+	for _, w := range c.waits() {
+		if w.purpose == waitUpload || c.stepAt(w.EndNs) < 0 {
+			continue
+		}
+		count.add(w.EndNs, 1)
+		gapNs := s.restIdleNs(w.EndNs)
+		if gapNs == 0 {
+			continue
+		}
+		restart.add(w.EndNs, gapNs)
+		ns := float64(w.LenNs())
+		drained.add(w.EndNs, 1)
+		waited.add(w.EndNs, ns)
+		places.add(c.place(w.call), w.EndNs, ns)
+		all++
+		if w.purpose == waitRead {
+			reads++
+			lasts[w.last] = true
+		}
+	}
+	for _, p := range s.pauses {
+		if lasts[p.Last] && !c.feedsNext(p) {
+			behind.add(p.StartNs, float64(p.IdleNs)/s.devices)
+		}
+	}
+	atMost := min(waited.perStep()+behind.perStep()+restart.perStep(), s.total.perStep())
+	if !drained.usual() || atMost < minIdleShare*c.StepNs {
+		return
+	}
+	f := out.Add(c.syncConfidence(drained.median(), reads, all), atMost, "The host waits for the GPU %s a step, %s of %s, and the GPU then for the host",
+		times(drained.perStep()), ms(waited.perStep()), ms(c.StepNs))
+	f.Because(fmt.Sprintf("after %.1f of %.1f waits a step the device has nothing queued", drained.perStep(), count.perStep()), places.rows(4)...)
+	f.Because(fmt.Sprintf("the device then waits for the host %s a step, %.1f %% of it: much of that shows as launch time", ms(s.total.perStep()), 100*s.total.share()))
+	if b := behind.perStep(); b > minIdleShare*c.StepNs {
+		f.Because(fmt.Sprintf("right behind the reads the host works %s a step while the device idles: it works on what it read", ms(b)))
+	}
+	f.Repair("drop-syncs")
+}
+
+// syncConfidence: several waits in a step that read values are no accident; one a step may be wanted.
+func (c *Case) syncConfidence(perStep, reads, all float64) float64 {
+	switch {
+	case perStep >= 2 && reads > all/2:
+		return 0.9
+	case perStep >= 2:
+		return 0.8
+	}
+	return 0.7
+}
+
+// times is how often something happens, in words.
+func times(n float64) string {
+	if n < 1.05 && n > 0.95 {
+		return "once"
+	}
+	if n == float64(int(n)) {
+		return fmt.Sprintf("%d times", int(n))
+	}
+	return fmt.Sprintf("%.1f times", n)
+}
