@@ -2,10 +2,13 @@ package tables
 
 import (
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"lacuna/internal/facts"
@@ -50,6 +53,27 @@ func TestOpRooflineTraceLens(t *testing.T) {
 		}
 	}
 	t.Logf("%d operators agree", compared)
+}
+
+// A GPT of 8 layers, width 2048, 32000 words, 16 x 1024 tokens a step, causal: 6 FLOPs a parameter and token, and for each pair
+// of tokens and head 2 x (128 + 128) forward and five products of 128 backward. The step's note must say the same.
+func TestOpRooflineCountsTheModel(t *testing.T) {
+	const (
+		layers, width, words, heads, headDim = 8, 2048, 32000, 16, 128
+		batch, tokens                        = 16, 1024
+	)
+	want := 6.0 * batch * tokens * (layers*12*width*width + width*words)
+	want += layers * batch * heads * (tokens * (tokens + 1) / 2) * (2*2*headDim + 5*2*headDim)
+	for _, path := range golden.CorpusFiles(t, "system/healthy_gpt/fixed", "torch.json.gz") {
+		out := &Rows{Columns: opRoofline.Columns}
+		if err := opRoofline.Fill([]*facts.Facts{facts.Of(openKineto(t, path))}, nil, out); err != nil {
+			t.Fatal(err)
+		}
+		says := fmt.Sprintf("has %.4g TFLOP of matrix work", want/1e12)
+		if !slices.ContainsFunc(out.Notes, func(note string) bool { return strings.Contains(note, says) }) {
+			t.Errorf("no note %q in %q", says, out.Notes)
+		}
+	}
 }
 
 func readTraceLens(t *testing.T, path string) []map[string]string {
