@@ -7,15 +7,14 @@ type convLayout struct{ bias, stride, padding, dilation, transposed, outPadding,
 
 // The argument orders of native_functions.yaml.
 var (
-	convArgs     = convLayout{2, 3, 4, 5, -1, -1, 6}
-	convTArgs    = convLayout{2, 3, 4, 7, -1, 5, 6} // conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-	generalArgs  = convLayout{2, 3, 4, 5, 6, 7, 8}
-	cudnnArgs    = convLayout{-1, 3, 2, 4, -1, -1, 5}
-	cudnnTArgs   = convLayout{-1, 4, 2, 5, -1, 3, 6}
-	miopenArgs   = convLayout{2, 4, 3, 5, -1, -1, 6}
-	slowArgs     = convLayout{3, 4, 5, -1, -1, -1, -1} // _slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
-	depthArgs    = convLayout{3, 4, 5, 6, -1, -1, -1}
-	backwardArgs = convLayout{-1, 4, 5, 6, 7, 8, 9}
+	convArgs    = convLayout{2, 3, 4, 5, -1, -1, 6}
+	convTArgs   = convLayout{2, 3, 4, 7, -1, 5, 6} // conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+	generalArgs = convLayout{2, 3, 4, 5, 6, 7, 8}
+	cudnnArgs   = convLayout{-1, 3, 2, 4, -1, -1, 5}
+	cudnnTArgs  = convLayout{-1, 4, 2, 5, -1, 3, 6}
+	miopenArgs  = convLayout{2, 4, 3, 5, -1, -1, 6}
+	slowArgs    = convLayout{3, 4, 5, -1, -1, -1, -1} // _slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
+	depthArgs   = convLayout{3, 4, 5, 6, -1, -1, -1}
 )
 
 // convolution is conv1d to conv3d and what they are made of. Each output element (of a transposed one: each
@@ -148,7 +147,7 @@ func perAxis(a args, i, axes int, otherwise float64) ([]float64, bool) {
 func convBackward(a args) (Work, bool) {
 	grad, x, w := a.at(0).tensor, a.at(1).tensor, a.at(2).tensor
 	mask, ok := a.mask(10, 3)
-	transposed, known := a.flag(backwardArgs.transposed)
+	transposed, known := a.flag(7)
 	if !ok || !known || len(w.dims) < 3 || len(grad.dims) != len(w.dims) || !grad.isTensor() {
 		return Work{}, false
 	}

@@ -86,9 +86,6 @@ func Of(op Op) (Work, Unknown) {
 	return w, Known
 }
 
-// Has says whether an operator has a formula.
-func Has(name string) bool { return find(name) != nil }
-
 // find asks the families in turn for a formula of the operator's name.
 func find(name string) formula {
 	for _, family := range []func(string) formula{
