@@ -22,6 +22,7 @@ func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	outer := p.addCalls(first, last)
 	p.addWork(outer)
 	p.link()
+	p.pauses = p.usualPauses()
 	p.addEventWaits(outer)
 	p.addWaits()
 	p.measureReturns()

@@ -112,21 +112,32 @@ func (p *Program) PrevOnThread() []int32 {
 	return prev
 }
 
-// UsualPauseNs is the median host time between two calls of a thread.
-func (p *Program) UsualPauseNs(thread int32) int64 {
-	var gaps []int64
+// UsualPauseNs is the median host time between two calls of a thread, as recorded.
+func (p *Program) UsualPauseNs(thread int32) int64 { return p.pauses[thread] }
+
+// usualPauses is the median host time between two calls of each thread.
+func (p *Program) usualPauses() []int64 {
+	gaps := make([][]int64, p.threads())
 	for i := range p.Calls {
-		if c := &p.Calls[i]; c.Thread == thread && c.Pred != none && p.Calls[c.Pred].Thread == thread {
-			gaps = append(gaps, c.GapNs)
+		if c := &p.Calls[i]; c.Pred != none && p.Calls[c.Pred].Thread == c.Thread {
+			gaps[c.Thread] = append(gaps[c.Thread], c.GapNs)
 		}
 	}
-	return medianOr(gaps, 0)
+	out := make([]int64, len(gaps))
+	for th := range gaps {
+		out[th] = medianOr(gaps[th], 0)
+	}
+	return out
 }
 
-// GapSpan is when the host work before a call was recorded: from its predecessor's end to its start.
+// GapSpan is when the host work before a call was recorded: from its predecessor's end to its start, whatever
+// changes made of it.
 func (p *Program) GapSpan(i int32) interval.Span {
 	c := &p.Calls[i]
-	return interval.Span{StartNs: c.StartNs - c.GapNs, EndNs: c.StartNs}
+	if c.Pred == none {
+		return interval.Span{StartNs: c.StartNs - c.GapNs, EndNs: c.StartNs}
+	}
+	return interval.Span{StartNs: p.Calls[c.Pred].EndNs, EndNs: c.StartNs}
 }
 
 // CallName is the name of a call without its version.

@@ -94,6 +94,7 @@ type Program struct {
 	// Anchors is, for each step and for the end of the last, the work that begins it.
 	Anchors []int32
 	window  interval.Span
+	pauses  []int64 // of each thread, the median host time between two calls
 
 	// Left is how many of the steps looked at are not in the program, because they make too many calls.
 	Left int
