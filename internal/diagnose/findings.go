@@ -74,8 +74,8 @@ func cannot(r *report.Report, found *rules.Findings, err error) error {
 // addBecause asks for the largest causes of idle time how much of it there is because of them.
 func addBecause(r *report.Report, k *replay.Pricer, c *rules.Case) {
 	totals := make(map[facts.Cause]int64)
-	for _, gaps := range c.Gaps {
-		for cause, ns := range c.Facts.IdleByHost(gaps) {
+	for _, d := range c.Facts.Idleness(c.Steps.Window()) {
+		for cause, ns := range d.Causes {
 			totals[cause] += ns
 		}
 	}

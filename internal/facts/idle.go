@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"fmt"
+
 	"lacuna/internal/interval"
 	"lacuna/internal/model"
 )
@@ -87,6 +89,26 @@ func (f *Facts) IdleByHost(gaps []IdleGap) map[Cause]int64 {
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) { out[c] += s.LenNs() })
 	}
 	return out
+}
+
+// An Idleness is how a device's time divides over a window, its idle spans, and what the host did in them.
+type Idleness struct {
+	Budget
+	Gaps   []IdleGap
+	Causes map[Cause]int64 // ns; sums to IdleNs
+}
+
+// Idleness divides window for every device that did work in the capture, by ordinal.
+func (f *Facts) Idleness(window interval.Span) []Idleness {
+	return fact(f, fmt.Sprintf("idleness %d %d", window.StartNs, window.EndNs), func() []Idleness {
+		var out []Idleness
+		for _, b := range f.Budgets(window) {
+			x := Idleness{Budget: b, Gaps: f.IdleGaps(&b)}
+			x.Causes = f.IdleByHost(x.Gaps)
+			out = append(out, x)
+		}
+		return out
+	})
 }
 
 // HostDoing divides span by what a host thread was doing; the pieces are told in order and cover span.

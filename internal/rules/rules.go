@@ -123,12 +123,11 @@ func NewCase(f *facts.Facts, steps *facts.Steps) *Case {
 	c := &Case{Facts: f, Trace: f.Trace, Steps: steps, PerStep: 1 / float64(max(1, len(steps.Steady()))), Idle: make(map[string]int64), memo: new(memo)}
 	window := steps.Window()
 	c.StepNs = float64(window.LenNs()) * c.PerStep
-	c.Budgets = f.Budgets(window)
-	for i := range c.Budgets {
-		gaps := f.IdleGaps(&c.Budgets[i])
-		c.Gaps = append(c.Gaps, gaps)
-		for cause, ns := range f.IdleByHost(gaps) {
-			c.Idle[f.CauseText(cause)] += ns / int64(len(c.Budgets))
+	devices := f.Idleness(window)
+	for _, d := range devices {
+		c.Budgets, c.Gaps = append(c.Budgets, d.Budget), append(c.Gaps, d.Gaps)
+		for cause, ns := range d.Causes {
+			c.Idle[f.CauseText(cause)] += ns / int64(len(devices))
 		}
 	}
 	return c
