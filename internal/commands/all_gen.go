@@ -12,4 +12,5 @@ var All = []*Command{
 	&reportCommand,
 	&statsCommand,
 	&versionCommand,
+	&whatifCommand,
 }

@@ -23,10 +23,14 @@ type Command struct {
 	Doc      string // paragraphs
 	Examples []string
 	No       string // when the exit status is 1, if it can be
+	// NoVerdict is when the exit status is 3, if it can be.
+	NoVerdict string
 	// Help, if set, answers --help followed by words.
 	Help func(env *Env, words []string) error
 	// Complete has the values that a flag takes, for shell completion.
 	Complete map[string]func() []string
+	// CompleteWith has those whose values depend on the rest of the call.
+	CompleteWith map[string]completer
 	// Setup declares the command's flags and returns what runs when they are parsed.
 	Setup func(flags *pflag.FlagSet) Run
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/writers"
 )
 
@@ -40,7 +41,8 @@ func captures(dir string) error {
 // Exit statuses, and what goes to stdout and what to stderr.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:           "testdata/script",
+		UpdateScripts: golden.Updating(), // with -update what cmp wants is rewritten
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("COLUMNS", "80")
 			env.Setenv("LC_ALL", "C.UTF-8")
@@ -93,12 +95,15 @@ func TestExamples(t *testing.T) {
 
 // Help is for terminals of 80 columns and says purpose, examples, flags and exit status.
 func TestHelp(t *testing.T) {
-	calls := [][]string{nil, {"--help"}, {"help"}, {"stats", "--list"}}
+	calls := [][]string{nil, {"--help"}, {"help"}, {"stats", "--list"}, {"whatif", "--list"}}
 	for _, c := range All {
 		calls = append(calls, []string{c.Name, "--help"}, []string{"help", c.Name})
 	}
 	for _, name := range tableNames() {
 		calls = append(calls, []string{"stats", "--help", name})
+	}
+	for _, name := range changeNames() {
+		calls = append(calls, []string{"whatif", "--help", name})
 	}
 	for _, args := range calls {
 		var out, errs bytes.Buffer
@@ -320,25 +325,35 @@ func TestStepOptions(t *testing.T) {
 	}
 }
 
-// The README shows what demo prints.
-func TestReadmeShowsDemo(t *testing.T) {
+// The README shows what demo and whatif print, up to a line of dots.
+func TestReadmeShowsOutput(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, demoPath), demoCapture, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
 	t.Setenv("LC_ALL", "C.UTF-8")
-	var out bytes.Buffer
-	if status := Main([]string{"demo", "--width", "80"}, nil, &out, io.Discard); status != Done {
-		t.Fatal("demo fails")
-	}
-	_, block, ok := strings.Cut(string(readme), "$ go run ./cmd/lacuna demo\n")
-	block, _, ok2 := strings.Cut(block, "\n```")
-	if !ok || !ok2 {
-		t.Fatal("README.md has no block that begins with: $ go run ./cmd/lacuna demo")
-	}
-	shown, _, _ := strings.Cut(block, "\n...")
-	if !strings.HasPrefix(out.String(), shown) || len(shown) < 1000 {
-		t.Errorf("README.md does not show what demo prints:\n%s", out.String())
+	for call, prompt := range map[string]string{
+		"demo": "$ go run ./cmd/lacuna demo\n",
+		"whatif data_loading.json.gz -x prefetch:data_load@12": "$ lacuna whatif data_loading.json.gz -x prefetch:data_load@12\n",
+	} {
+		var out bytes.Buffer
+		if status := Main(append(strings.Fields(call), "--width", "80"), nil, &out, io.Discard); status != Done {
+			t.Fatalf("%s fails", call)
+		}
+		_, block, ok := strings.Cut(string(readme), prompt)
+		block, _, ok2 := strings.Cut(block, "\n```")
+		if !ok || !ok2 {
+			t.Fatalf("README.md has no block that begins with: %s", prompt)
+		}
+		shown, _, _ := strings.Cut(block, "\n...")
+		if !strings.HasPrefix(out.String(), shown) || len(shown) < 1000 {
+			t.Errorf("README.md does not show what %s prints:\n%s", call, out.String())
+		}
 	}
 }
 

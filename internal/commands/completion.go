@@ -10,7 +10,7 @@ import (
 var completionCommand = Command{
 	Name:  "completion",
 	Args:  "SHELL",
-	Title: "Print a script that completes commands, flags and tables",
+	Title: "Print a script that completes commands, flags, tables and changes",
 	Doc: `
 SHELL is bash, zsh, fish or powershell. To load it in every new shell, write it
 where the shell looks for such scripts:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
@@ -46,11 +47,11 @@ the other commands on.`,
 			if *save != "" {
 				return saveDemo(env, *save)
 			}
-			trace, err := reader.Open(ctx, demoPath, readers.All, reader.Options{Need: report.Needs, Data: demoCapture})
+			trace, err := reader.Open(ctx, demoPath, readers.All, reader.Options{Need: diagnose.Needs, Data: demoCapture})
 			if err != nil {
 				return err
 			}
-			r, err := report.Build([]*facts.Facts{facts.Of(trace)}, report.Options{Top: view.rows()})
+			r, err := answer([]*facts.Facts{facts.Of(trace)}, report.Options{Top: view.rows()})
 			if err != nil {
 				return err
 			}

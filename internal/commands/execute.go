@@ -78,6 +78,14 @@ func (e *Env) hang(c *Command) *cobra.Command {
 		}
 		return run(cmd.Context(), e, args)
 	}
+	for flag, find := range c.CompleteWith {
+		complete := func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return find(cmd.Context(), args, word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		if err := x.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(fmt.Sprintf("commands: %s completes --%s: %v", c.Name, flag, err)) // a mistake in the command
+		}
+	}
 	for flag, values := range c.Complete {
 		complete := cobra.FixedCompletions(values(), cobra.ShellCompDirectiveNoFileComp)
 		if flag == "" {

@@ -16,11 +16,15 @@ const helpWidth = 80
 
 // exitText is the exit statuses in a line or two.
 func exitText(c *Command) string {
-	no := ""
-	if c != nil && c.No != "" {
-		no = "1 " + c.No + ", "
+	text := "Exit status: 0 done"
+	if c.No != "" {
+		text += ", 1 " + c.No
 	}
-	return strings.Join(writers.Wrap("Exit status: 0 done, "+no+"2 wrong call or input.", helpWidth), "\n") + "\n"
+	text += ", 2 wrong call or input"
+	if c.NoVerdict != "" {
+		text += ", 3 " + c.NoVerdict
+	}
+	return strings.Join(writers.Wrap(text+".", helpWidth), "\n") + "\n"
 }
 
 // rootHelp is the help of the program itself.

@@ -12,10 +12,7 @@ const worthLooking = 0.05
 
 // nextSteps is which commands to run after a report, most useful first.
 func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
-	path := "FILE"
-	if len(r.Inputs) > 0 && r.Inputs[0].Path != "-" {
-		path = shellWord(r.Inputs[0].Path)
-	}
+	path := pathOf(r)
 	var out []writers.Advice
 	add := func(command, why string) {
 		out = append(out, writers.Advice{Command: "lacuna " + command, Why: why})
@@ -23,6 +20,12 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 	table := func(name, why string) {
 		if _, err := findTable(name); err == nil {
 			add("stats "+path+" -r "+name, why)
+		}
+	}
+	for i := range r.Findings {
+		if c := r.Findings[i].Change; c != "" {
+			add("whatif "+pathOf(r)+" -x "+shellWord(c), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
+			break
 		}
 	}
 	b, step := r.Budget, r.Budget.StepMs()
@@ -48,6 +51,14 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 	}
 	add("export "+path+" --to chrome -o timeline.json.gz", "the timeline, for ui.perfetto.dev")
 	return out
+}
+
+// pathOf is the input that lists and findings are of, as a word of a command.
+func pathOf(r *report.Report) string {
+	if r.Slowest >= len(r.Inputs) || r.Inputs[r.Slowest].Path == "-" {
+		return "FILE"
+	}
+	return shellWord(r.Inputs[r.Slowest].Path)
 }
 
 // shellWord quotes a path so that it can be pasted into a POSIX shell.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/diagnose"
+	"lacuna/internal/facts"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -13,7 +15,7 @@ import (
 var reportCommand = Command{
 	Name:  "report",
 	Args:  "INPUT...",
-	Title: "Say where a step's time goes, and why the GPU waits",
+	Title: "Say where a step's time goes, and what which change would buy",
 	Doc: `
 Several inputs are the ranks of one job. A step lasts from the first kernel
 launched inside a step marker to the first one launched inside the next. Markers
@@ -22,21 +24,34 @@ else the profiler's own; else the rhythm of the launches. First steps that load,
 compile or tune are left out and shown apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
-compute runs), copy (while neither runs) or idle. The parts sum to the step.`,
+compute runs), copy (while neither runs) or idle. The parts sum to the step.
+
+What to change comes first, most gain first. A gain is what a replay of the
+capture with that change saves of a step, without the profiler, with the bounds
+that it is known to; lacuna whatif replays any change. Of several inputs the
+slowest is judged.`,
 	Examples: []string{
 		"lacuna report trace.json.gz",
 		"lacuna report run.sqlite --steps 2:6 --format json",
 		"lacuna report trace.json.gz --format markdown -o report.md",
+		"lacuna report trace.json.gz --explain input_pipeline",
+		"lacuna report run.sqlite --fail-on input_pipeline",
 	},
-	Complete: map[string]func() []string{"format": reportFormats},
+	Complete:  map[string]func() []string{"format": reportFormats, "fail-on": failWords, "explain": ruleNames},
+	No:        "--fail-on matches",
+	NoVerdict: "--fail-on names what cannot be judged",
 	Setup: func(flags *pflag.FlagSet) Run {
 		view := reportFlags(flags)
 		steps := flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for")
 		pattern := flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern")
 		rank := optionalInt(flags, "rank", "of several inputs, only rank `N`")
-		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number)")
+		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings are of the whole process")
+		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of this `RULE`, or as severe as high, medium or low")
 		return func(ctx context.Context, env *Env, args []string) error {
 			if err := view.check(); err != nil {
+				return err
+			}
+			if err := checkFailOn(*failOn); err != nil {
 				return err
 			}
 			if *rank < -1 || *device < -1 {
@@ -54,25 +69,40 @@ compute runs), copy (while neither runs) or idle. The parts sum to the step.`,
 				d := uint32(*device)
 				opt.Device = &d
 			}
-			in, err := env.readAll(ctx, args, report.Needs, *rank)
+			in, err := env.readAll(ctx, args, diagnose.Needs, *rank)
 			if err != nil {
 				return err
 			}
-			r, err := report.Build(in, opt)
+			r, err := answer(in, opt)
 			if err != nil {
 				return err
 			}
-			return view.write(env, r, nextSteps(r, *pattern == ""))
+			if err := view.write(env, r, nextSteps(r, *pattern == "")); err != nil {
+				return err
+			}
+			return env.failOn(r, *failOn)
 		}
 	},
+}
+
+// answer is the report of one capture, or of one job's ranks, with the findings of the slowest.
+func answer(in []*facts.Facts, opt report.Options) (*report.Report, error) {
+	r, err := report.Build(in, opt)
+	if err != nil {
+		return nil, err
+	}
+	return r, diagnose.Add(r, in[r.Slowest], opt.Steps)
 }
 
 func reportFormats() []string { return []string{"text", "json", "markdown"} }
 
 // A reportView is how a report is printed.
 type reportView struct {
-	format *string
-	limit  *int
+	format    *string
+	limit     *int
+	verbose   *bool
+	explain   *[]string
+	abstained *bool
 }
 
 // reportFlags declares the flags that say how a report is printed.
@@ -80,10 +110,19 @@ func reportFlags(flags *pflag.FlagSet) *reportView {
 	return &reportView{
 		format: flags.String("format", "text", "`FORMAT` is text, json or markdown"),
 		limit:  flags.Int("limit", 0, "at most `N` rows in each list (default 5, json 20)"),
+
+		verbose:   flags.BoolP("verbose", "v", false, "all that is known of every finding"),
+		explain:   flags.StringSlice("explain", nil, "all that is known of the findings of this `RULE`"),
+		abstained: flags.Bool("abstained", false, "everything that could not be judged"),
 	}
 }
 
 func (v *reportView) check() error {
+	for _, name := range *v.explain {
+		if err := oneOf("--explain", name, ruleNames()); err != nil {
+			return err
+		}
+	}
 	if *v.limit < 0 {
 		return errCall("--limit %d: want a number of rows", *v.limit)
 	}
@@ -103,6 +142,11 @@ func (v *reportView) rows() int {
 
 func (v *reportView) write(env *Env, r *report.Report, next []writers.Advice) error {
 	page := env.page()
+	for _, name := range *v.explain {
+		if !hasFinding(r, name) {
+			env.remark("--explain %s: nothing of the kind was found here%s", name, whyAbstained(r, name))
+		}
+	}
 	return env.write(func(w io.Writer) error {
 		switch *v.format {
 		case "json":
@@ -110,6 +154,6 @@ func (v *reportView) write(env *Env, r *report.Report, next []writers.Advice) er
 		case "markdown":
 			return writers.ReportMarkdown(w, r)
 		}
-		return writers.ReportText(w, r, next, page)
+		return writers.ReportText(w, r, next, page, writers.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained})
 	})
 }
