@@ -127,17 +127,38 @@ func (f *Facts) OwnerHostTime(window interval.Span) map[model.StringID]HostTime 
 		return out
 	}
 	for _, h := range f.hostThreads() {
-		for _, s := range h.user {
-			add(s.name, 0, s.Clip(window).LenNs())
+		for _, spans := range [][]named{h.user, h.framework} {
+			for _, s := range spans {
+				add(s.name, 0, s.Clip(window).LenNs())
+			}
 		}
 	}
 	class := f.RangeClasses()
 	for i, ns := range t.Ranges.StartNs {
-		if class[i] == RangeUser && window.Contains(ns) {
+		if class[i] != RangeMarker && window.Contains(ns) {
 			add(f.RangeNames()[t.Ranges.Name[i]], 1, 0)
 		}
 	}
+	for i, ns := range t.MPI.StartNs {
+		s := interval.Span{StartNs: ns, EndNs: ns + max(t.MPI.DurNs[i], 0)}
+		if window.Contains(ns) {
+			add(t.MPI.Name[i], 1, s.Clip(window).LenNs())
+		}
+	}
 	return out
+}
+
+// Feeders is how many processes issued GPU work, at least 1.
+func (f *Facts) Feeders() int {
+	return fact(f, "feeding processes", func() int {
+		seen := make(map[model.ProcessRow]bool)
+		for _, call := range f.Work().Call {
+			if call != NoCall {
+				seen[f.ProcessOf(f.Trace.Calls.Thread[call])] = true
+			}
+		}
+		return max(1, len(seen))
+	})
 }
 
 // Devices is the ordinals of the devices that did work, sorted.

@@ -42,19 +42,20 @@ func (f *Facts) edgeCalls(p *period) (calls []int32, distinct bool) {
 
 // coversWork says whether the pieces hold enough of the capture's GPU work.
 func (f *Facts) coversWork(p *period) bool {
-	w, starts := f.Work(), f.startsAt(p)
+	starts := f.startsAt(p)
 	window := interval.Span{StartNs: starts[0], EndNs: starts[len(starts)-1]}
-	return f.workNs(window) >= minCovered*float64(f.workNs(interval.Span{StartNs: minTime, EndNs: maxTime})) && w.Len() > 0
+	return f.WorkShare(window) >= minCovered
 }
 
-// workNs is the sum of all GPU work within span.
-func (f *Facts) workNs(span interval.Span) float64 {
+// WorkShare is how much of the capture's GPU work lies within span, by the sum of durations.
+func (f *Facts) WorkShare(span interval.Span) float64 {
 	w := f.Work()
-	var sum int64
+	var inside, all int64
 	for i := range w.Len() {
-		sum += interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}.Clip(span).LenNs()
+		s := interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}
+		inside, all = inside+s.Clip(span).LenNs(), all+s.LenNs()
 	}
-	return float64(sum)
+	return float64(inside) / float64(max(1, all))
 }
 
 // heldByRange says whether something on the launching thread encloses several of calls: an operator,

@@ -30,7 +30,7 @@ type one struct {
 	steps   *facts.Steps
 	window  interval.Span
 	perStep float64 // 1 / number of steps
-	budgets []facts.Budget
+	budgets []facts.Idleness
 	gaps    [][]facts.IdleGap // by budget
 }
 
@@ -49,7 +49,7 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 		all = append(all, o)
 		r.Inputs = append(r.Inputs, InputOf(f))
 		r.PerDevice = append(r.PerDevice, o.devices()...)
-		addCapture(&r.Capture, o)
+		addCapture(&r.Capture, o, len(in) > 1)
 	}
 	for i, o := range all {
 		if o.meanNs() > all[r.Slowest].meanNs() {
@@ -80,12 +80,12 @@ func look(f *facts.Facts, opt Options) (*one, error) {
 		return nil, err
 	}
 	o := &one{f: f, steps: steps, window: steps.Window(), perStep: 1 / float64(max(1, len(steps.Steady())))}
-	for _, b := range f.Budgets(o.window) {
+	for _, b := range f.Idleness(o.window) {
 		if opt.Device != nil && b.Device != *opt.Device {
 			continue
 		}
 		o.budgets = append(o.budgets, b)
-		o.gaps = append(o.gaps, f.IdleGaps(&b))
+		o.gaps = append(o.gaps, b.Gaps)
 	}
 	if opt.Device != nil && len(o.budgets) == 0 {
 		return nil, fmt.Errorf("--device %d: no GPU work on it (has %v)", *opt.Device, f.Devices())
@@ -113,7 +113,7 @@ func InputOf(f *facts.Facts) Input {
 	}
 	for _, ordinal := range used {
 		if !slices.ContainsFunc(f.Trace.Devices, func(d model.Device) bool { return d.Ordinal == ordinal }) {
-			in.GPUs = append(in.GPUs, GPU{"", ordinal})
+			in.GPUs = append(in.GPUs, GPU{f.DeviceName(ordinal), ordinal})
 		}
 	}
 	slices.SortStableFunc(in.GPUs, func(a, b GPU) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
@@ -131,7 +131,7 @@ func (o *one) devices() []Device {
 			CommOverlapped: o.ms(b.CommNs - b.CommExposedNs),
 			CopyOverlapped: o.ms(b.CopyAllNs - b.CopyNs),
 		}}
-		for cause, ns := range o.f.IdleByHost(o.gaps[i]) {
+		for cause, ns := range b.Causes {
 			d.Budget.IdleByHost[o.f.CauseText(cause)] += o.ms(ns)
 		}
 		if rank := o.f.Trace.Info.Rank; rank >= 0 {

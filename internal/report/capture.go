@@ -1,12 +1,16 @@
 package report
 
 import (
+	"fmt"
+	"slices"
+
 	"lacuna/internal/facts"
+	"lacuna/internal/interval"
 	"lacuna/internal/model"
 )
 
 // addCapture adds what an input says about its own quality.
-func addCapture(c *Capture, o *one) {
+func addCapture(c *Capture, o *one, several bool) {
 	t := o.f.Trace
 	c.Events += t.Info.Events
 	c.Dropped += t.Losses.Count(model.LossDropped)
@@ -16,8 +20,36 @@ func addCapture(c *Capture, o *one) {
 	for _, l := range t.Losses.All() {
 		c.Losses = append(c.Losses, Loss{string(l.Code), l.Count, l.Example})
 	}
-	c.Warnings = append(c.Warnings, t.Warnings...)
-	c.Warnings = append(c.Warnings, o.f.Trust().Warnings(&t.Info)...)
+	for _, w := range slices.Concat(t.Warnings, o.f.Trust().Warnings(&t.Info), o.narrow()) {
+		if several {
+			w = inputName(&t.Info) + ": " + w
+		}
+		c.Warnings = append(c.Warnings, w)
+	}
+}
+
+// inputName is an input among those of a job.
+func inputName(info *model.Info) string {
+	if info.Rank >= 0 {
+		return fmt.Sprintf("rank %d", info.Rank)
+	}
+	return info.Path
+}
+
+// narrowShare is the share of the GPU work under which the steps are not what the capture is about.
+const narrowShare = 0.5
+
+// narrow warns of steps that hold little of the capture's GPU work.
+func (o *one) narrow() []string {
+	all := o.steps.All
+	if !o.steps.Device || len(all) == 0 {
+		return nil
+	}
+	share := o.f.WorkShare(interval.Span{StartNs: all[0].StartNs, EndNs: all[len(all)-1].EndNs})
+	if share >= narrowShare {
+		return nil
+	}
+	return []string{fmt.Sprintf("the steps hold %.0f %% of the capture's GPU work: what is said is true of them, not of the rest", 100*share)}
 }
 
 // abstained lists what a report would say and cannot, once for all inputs.
@@ -32,7 +64,11 @@ func abstained(all []*one) []Abstained {
 		return true
 	}
 	noWork := none(func(t *model.Trace) bool { return t.Kernels.Len()+t.Copies.Len()+t.Sets.Len()+t.GraphRuns.Len() > 0 })
+	foreign := !none(func(t *model.Trace) bool { return t.Losses.Count(model.LossForeignDevice) > 0 })
 	switch {
+	case noWork && foreign:
+		out = append(out, Abstained{"budget", "the capture is of an accelerator that lacuna does not know: what it did cannot be told", "kernels and copies of a GPU",
+			"a capture on an NVIDIA or AMD GPU"})
 	case noWork:
 		out = append(out, Abstained{"budget", "the capture has no GPU work: what a GPU did cannot be told", "kernels and copies",
 			"nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})

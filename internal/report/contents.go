@@ -106,7 +106,7 @@ func ContentsOf(f *facts.Facts) (*Contents, error) {
 		Schema: Schema, Path: info.Path, Format: info.Format, Producer: info.Producer, FileSchema: info.Schema, Host: info.Host,
 		Command: info.Command, Bytes: info.Bytes, Clock: t.Epoch.Clock, Driver: info.Driver, Runtime: info.Runtime, CUPTI: info.CUPTI,
 		World: info.World, Backend: info.Backend,
-		Devices: []DeviceInfo{}, Streams: streamsOf(f), Processes: processesOf(t), Domains: domainsOf(t), Ranges: rangeNames(t),
+		Devices: []DeviceInfo{}, Streams: streamsOf(f), Processes: processesOf(t), Domains: domainsOf(t), Ranges: rangeNames(f),
 		Tables: []NameCount{}, Meta: []NameText{},
 	}
 	if info.Rank >= 0 {
@@ -126,7 +126,7 @@ func ContentsOf(f *facts.Facts) (*Contents, error) {
 	}
 	for _, d := range used {
 		if !slices.ContainsFunc(t.Devices, func(x model.Device) bool { return x.Ordinal == d }) {
-			c.Devices = append(c.Devices, DeviceInfo{Ordinal: d, Used: true})
+			c.Devices = append(c.Devices, DeviceInfo{Ordinal: d, Name: f.DeviceName(d), Used: true})
 		}
 	}
 	slices.SortStableFunc(c.Devices, func(a, b DeviceInfo) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
@@ -141,9 +141,11 @@ func ContentsOf(f *facts.Facts) (*Contents, error) {
 	c.Steps = StepsInfo{Source: string(steps.Source), Marker: steps.Marker, Host: len(steps.Host)}
 	if steps.Device {
 		c.Steps.Device = len(steps.All)
+	} else if steps.Source != facts.StepsNone {
+		c.Steps.Host = len(steps.All)
 	}
 	o := &one{f: f, steps: steps}
-	addCapture(&c.Capture, o)
+	addCapture(&c.Capture, o, false)
 	c.Missing = abstained([]*one{o})
 	return c, nil
 }
@@ -231,15 +233,17 @@ func domainsOf(t *model.Trace) []string {
 }
 
 // rangeNames is the most frequent names of ranges.
-func rangeNames(t *model.Trace) []NameCount {
+func rangeNames(f *facts.Facts) []NameCount {
+	t := f.Trace
 	counts := make([]int, t.Strings.Len())
+	names := f.RangeNames()
 	for _, id := range t.Ranges.Name {
-		counts[id]++
+		counts[names[id]]++
 	}
 	out := []NameCount{}
 	for id, n := range counts {
 		if n > 0 && id > 0 {
-			out = append(out, NameCount{t.Strings.Text(model.StringID(id)), n})
+			out = append(out, NameCount{f.NameText(model.StringID(id)), n})
 		}
 	}
 	slices.SortFunc(out, func(a, b NameCount) int {

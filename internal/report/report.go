@@ -103,7 +103,8 @@ type TopKernel struct {
 	MeanUs       float64 `json:"mean_us"`
 }
 
-// TopOp is an operator or, failing those, a named range, by the GPU time of what it launched itself.
+// TopOp is an operator or, failing those, a named range, by the GPU time of what it launched itself; where the
+// capture has no GPU work, by host time.
 type TopOp struct {
 	Name         string  `json:"name"`
 	CallsPerStep float64 `json:"calls_per_step"`
@@ -134,8 +135,9 @@ type Gap struct {
 	Device  uint32  `json:"device"`
 	StartMs float64 `json:"start_ms"` // since the window's start
 	DurMs   float64 `json:"dur_ms"`
-	Cause   string  `json:"cause"`  // the largest part of it, as in idle_by_host
-	Call    string  `json:"call"`   // the call that lasted longest in it on the thread that ended it
+	Cause   string  `json:"cause"` // the largest part of it, as in idle_by_host
+	Call    string  `json:"call"`  // the call that lasted longest in it, on the thread that ended it or one that this waited for
+	CallMs  float64 `json:"call_ms"`
 	Range   string  `json:"range"`  // range or operator on the host in it
 	Before  string  `json:"before"` // the work that ran before it
 	After   string  `json:"after"`  // the work that ended it

@@ -10,7 +10,8 @@ import (
 	"lacuna/internal/model"
 )
 
-// In every list work counts as far as it lies in the window; its number is of what starts in it.
+// In every list work counts as far as it lies in the window; its number is of what starts in it. With several devices
+// the figures are their mean, as those of the budget are; the host's are the mean of the processes that feed them.
 
 // tally adds up time and number by key, keeping the order in which keys are met.
 type tally[K comparable] struct {
@@ -65,8 +66,8 @@ func (o *one) topKernels(n int) []TopKernel {
 	out := []TopKernel{}
 	for _, k := range sums.top(n) {
 		c := sums.rows[k]
-		row := TopKernel{Name: f.Trace.Strings.Text(k.name), Kind: "compute", CallsPerStep: float64(c.n) * o.perStep,
-			MsPerStep: o.ms(c.ns), ShareOfStep: o.share(c.ns), MeanUs: mean(c.ns, c.n) / 1e3}
+		row := TopKernel{Name: f.Trace.Strings.Text(k.name), Kind: "compute", CallsPerStep: float64(c.n) * o.perDevice(),
+			MsPerStep: o.gpuMs(c.ns), ShareOfStep: o.share(c.ns), MeanUs: mean(c.ns, c.n) / 1e3}
 		switch k.kind {
 		case facts.WorkComm:
 			row.Kind = "comm"
@@ -78,12 +79,19 @@ func (o *one) topKernels(n int) []TopKernel {
 	return out
 }
 
-// eachWork calls do for each piece of work, cut to the window.
+// eachWork calls do for each piece of work of the devices reported on, cut to the window.
 func (o *one) eachWork(do func(i int, s interval.Span)) {
 	w := o.f.Work()
+	wanted := make(map[uint32]bool)
+	for _, b := range o.budgets {
+		wanted[b.Device] = true
+	}
 	for i := range w.Len() {
 		if w.StartNs[i] >= o.window.EndNs {
 			break
+		}
+		if !wanted[w.Device[i]] {
+			continue
 		}
 		if s := (interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}).Clip(o.window); s.LenNs() > 0 {
 			do(i, s)
@@ -91,7 +99,21 @@ func (o *one) eachWork(do func(i int, s interval.Span)) {
 	}
 }
 
-func (o *one) share(ns int64) float64 { return float64(ns) / math.Max(1, float64(o.window.LenNs())) }
+// perDevice is what a sum over all devices has to be multiplied with to be that of one step of one device.
+func (o *one) perDevice() float64 { return o.perStep / float64(max(1, len(o.budgets))) }
+
+// gpuMs is GPU time over the window as milliseconds per step of one device.
+func (o *one) gpuMs(ns int64) float64 { return float64(ns) / 1e6 * o.perDevice() }
+
+// hostMs is host time over the window as milliseconds per step of one process.
+func (o *one) hostMs(ns int64) float64 { return o.ms(ns) / float64(o.f.Feeders()) }
+
+// hostCalls is a number of calls on the host per step of one process.
+func (o *one) hostCalls(n int64) float64 { return float64(n) * o.perStep / float64(o.f.Feeders()) }
+
+func (o *one) share(ns int64) float64 {
+	return float64(ns) / math.Max(1, float64(o.window.LenNs())*float64(max(1, len(o.budgets))))
+}
 
 func mean(sum, n int64) float64 { return float64(sum) / float64(max(1, n)) }
 
@@ -103,21 +125,45 @@ func (o *one) topOps(n int) []TopOp {
 			sums.at(owners[i]).ns += s.LenNs()
 		}
 	})
-	for name, host := range f.OwnerHostTime(o.window) {
-		if c := sums.rows[name]; c != nil {
+	for name, host := range f.OwnerHostTime(o.hostWindow()) {
+		switch c := sums.rows[name]; {
+		case c != nil:
 			c.n, c.wall = host.Count, host.SelfNs
+		case w.Len() == 0: // no GPU work: the host's time is what there is to tell
+			c = sums.at(name)
+			c.n, c.ns, c.wall = host.Count, host.SelfNs, host.SelfNs
 		}
 	}
+	slices.SortFunc(sums.keys, func(a, b model.StringID) int { return cmp.Compare(f.NameText(a), f.NameText(b)) })
 	out := []TopOp{}
-	if w.Len() == 0 {
-		return out
-	}
 	for _, name := range sums.top(n) {
 		c := sums.rows[name]
-		out = append(out, TopOp{Name: f.NameText(name), CallsPerStep: float64(c.n) * o.perStep,
-			MsPerStep: o.ms(c.ns), HostMs: o.ms(c.wall), ShareOfStep: o.share(c.ns)})
+		row := TopOp{Name: f.NameText(name), CallsPerStep: o.hostCalls(c.n), HostMs: o.hostMs(c.wall), ShareOfStep: o.share(c.ns)}
+		if w.Len() > 0 {
+			row.MsPerStep = o.gpuMs(c.ns)
+		}
+		out = append(out, row)
 	}
 	return out
+}
+
+// hostWindow is the host's time of the steps: it runs ahead of the GPU, so that what it did for them lies before the window.
+func (o *one) hostWindow() interval.Span {
+	s := o.steps
+	if len(s.Markers) != len(s.All) || s.Last == s.First {
+		if host := o.f.HostSpan(); s.Source == facts.StepsNone && host != (interval.Span{}) {
+			return host
+		}
+		return o.window
+	}
+	last := s.Markers[s.Last-1]
+	end := last.EndNs
+	for _, h := range s.Host { // up to the next marker, if there is one
+		if h.StartNs == last.StartNs {
+			end = max(end, h.EndNs)
+		}
+	}
+	return interval.Span{StartNs: s.Markers[s.First].StartNs, EndNs: end}
 }
 
 func (o *one) topCopies(n int) []TopCopy {
@@ -144,8 +190,8 @@ func (o *one) topCopies(n int) []TopCopy {
 	out := []TopCopy{}
 	for _, name := range sums.top(n) {
 		c := sums.rows[name]
-		out = append(out, TopCopy{Name: name, CallsPerStep: float64(c.n) * o.perStep, MsPerStep: o.ms(c.ns),
-			MBPerStep: float64(c.bytes) / 1e6 * o.perStep, GBs: float64(c.bytes) / math.Max(1, float64(c.ns))})
+		out = append(out, TopCopy{Name: name, CallsPerStep: float64(c.n) * o.perDevice(), MsPerStep: o.gpuMs(c.ns),
+			MBPerStep: float64(c.bytes) / 1e6 * o.perDevice(), GBs: float64(c.bytes) / math.Max(1, float64(c.ns))})
 	}
 	return out
 }
@@ -162,23 +208,30 @@ func (o *one) topSyncs(n int) []TopSync {
 	type key struct{ name, where string }
 	f, sums := o.f, newTally[key]()
 	t := f.Trace
+	window := o.hostWindow()
 	for _, row := range f.BlockingCalls() {
 		s := interval.Span{StartNs: t.Calls.StartNs[row], EndNs: t.Calls.EndNs(int(row))}
-		if !o.window.Contains(s.StartNs) {
+		if !window.Contains(s.StartNs) {
 			continue
 		}
 		name := facts.BaseCallName(t.Strings.Text(t.Calls.Name[row]))
+		if c, copies := f.CopiesByCall()[row]; copies {
+			name += " " + f.CopyName(int(c))
+		}
 		c := sums.at(key{name, f.Where(t.Calls.Thread[row], s.StartNs)})
 		c.n++
-		c.ns += s.Clip(o.window).LenNs()
+		c.ns += s.LenNs()
 	}
 	out := []TopSync{}
 	for _, k := range sums.top(n) {
 		c := sums.rows[k]
-		out = append(out, TopSync{Name: k.name, Where: k.where, CallsPerStep: float64(c.n) * o.perStep, MsPerStep: o.ms(c.ns)})
+		out = append(out, TopSync{Name: k.name, Where: k.where, CallsPerStep: o.hostCalls(c.n), MsPerStep: o.hostMs(c.ns)})
 	}
 	return out
 }
+
+// minGapNs is the least idle span worth a line: a GPU needs about so long from one kernel to the next.
+const minGapNs = 1_000
 
 // longestGaps tells the longest idle spans of all devices.
 func (o *one) longestGaps(n int) []Gap {
@@ -188,11 +241,14 @@ func (o *one) longestGaps(n int) []Gap {
 	}
 	out := []Gap{}
 	for _, g := range facts.LongestGaps(all, n) {
-		row := Gap{Device: g.Device, StartMs: ms(g.StartNs - o.window.StartNs), DurMs: ms(g.LenNs())}
-		row.Cause = o.mainCause(g)
-		if call, _ := o.f.LongestCall(g.Thread, g.Span); call != facts.NoCall {
-			row.Call = facts.BaseCallName(o.f.Trace.Strings.Text(o.f.Trace.Calls.Name[call]))
+		if g.LenNs() < minGapNs {
+			break
 		}
+		row := Gap{Device: g.Device, StartMs: ms(g.StartNs - o.window.StartNs), DurMs: ms(g.LenNs())}
+		cause := o.mainCause(g)
+		row.Cause = o.f.CauseText(cause)
+		call, ns := o.f.CallBehind(g, cause.Kind)
+		row.Call, row.CallMs = call, ms(ns)
 		row.Range = o.f.Where(g.Thread, g.StartNs+g.LenNs()/2)
 		if g.Before >= 0 {
 			row.Before = o.f.WorkName(int(g.Before))
@@ -206,11 +262,12 @@ func (o *one) longestGaps(n int) []Gap {
 }
 
 // mainCause is the cause that took most of a gap.
-func (o *one) mainCause(g facts.IdleGap) string {
-	best, bestNs := "", int64(-1)
+func (o *one) mainCause(g facts.IdleGap) facts.Cause {
+	var best facts.Cause
+	bestNs := int64(-1)
 	for cause, ns := range o.f.IdleByHost([]facts.IdleGap{g}) {
-		if text := o.f.CauseText(cause); ns > bestNs || ns == bestNs && text < best {
-			best, bestNs = text, ns
+		if ns > bestNs || ns == bestNs && o.f.CauseText(cause) < o.f.CauseText(best) {
+			best, bestNs = cause, ns
 		}
 	}
 	return best

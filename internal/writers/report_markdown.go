@@ -35,7 +35,11 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 	m.devices(r, digits)
 	m.fold("Start-up, left out of all figures", []string{"step", "ms", "why"}, "rrl", startupRows(r, m))
 	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m, digits))
-	m.fold("Operators and ranges, by the GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m, digits))
+	if len(r.PerDevice) == 0 {
+		m.fold(hostOpsTitle, []string{"operator", "ms per step", "% of step", "calls per step"}, "lrrr", hostOpRows(r, m, digits))
+	} else {
+		m.fold("Operators and ranges, by the GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m, digits))
+	}
 	m.fold("Copies", []string{"copy", "ms per step", "MB per step", "GB/s", "calls per step"}, "lrrrr", copyRows(r, m, digits))
 	m.fold("Where the host waits for the GPU", []string{"call", "in", "ms per step", "calls per step"}, "llrr", syncRows(r, m, digits))
 	m.fold("Longest gaps", []string{"at ms", "ms", "the host", "longest call", "after", "until"}, "rrllll", gapRows(r, m))
@@ -124,6 +128,14 @@ func kernelRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 func opRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 	for _, o := range r.TopOps {
 		rows = append(rows, []string{m.code(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
+	}
+	return rows
+}
+
+// hostOpRows is for captures without GPU work.
+func hostOpRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+	for _, o := range r.TopOps {
+		rows = append(rows, []string{m.code(o.Name), fixed(o.HostMs, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep)})
 	}
 	return rows
 }

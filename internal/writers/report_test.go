@@ -36,7 +36,7 @@ func sample() *report.Report {
 		TopCopies: []report.TopCopy{{Name: "HtoD pageable -> device", CallsPerStep: 1, MsPerStep: 0.29, MBPerStep: 12.5, GBs: 43.1}},
 		TopSyncs:  []report.TopSync{{Name: "cudaStreamSynchronize", Where: "aten::item", CallsPerStep: 1, MsPerStep: 0.95}},
 		Gaps: []report.Gap{
-			{StartMs: 12.3, DurMs: 95.1, Cause: "range:data_load", Call: "cudaLaunchKernel", Range: "data_load", Before: "memcpy HtoD", After: "sgemm_128x64"},
+			{StartMs: 12.3, DurMs: 95.1, Cause: "range:data_load", Call: "cudaLaunchKernel", CallMs: 40, Range: "data_load", Before: "memcpy HtoD", After: "sgemm_128x64"},
 			{Device: 1, StartMs: 210, DurMs: 0.4, Cause: "sync", Range: "aten::item", After: "sgemm_128x64"},
 		},
 		Findings:  sampleFindings(),

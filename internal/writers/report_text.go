@@ -165,21 +165,22 @@ const maxCauses = 6
 
 // causes is the parts of idle; small ones are one row.
 func (p *printer) causes(b report.Budget) (rows []budgetRow) {
-	rest, n := 0.0, 0
+	rest, n, last := 0.0, 0, ""
 	for i, c := range causesOf(b, p.name) {
 		switch {
 		case c.ms <= 0:
 		case i >= maxCauses || c.ms/b.StepMs() < 0.0005:
-			rest += c.ms
+			rest, last = rest+c.ms, c.words
 			n++
 		default:
 			rows = append(rows, budgetRow{" ", "", "  " + c.words, c.ms})
 		}
 	}
-	if n == 1 {
-		rows = append(rows, budgetRow{" ", "", "  does something else", rest})
-	} else if n > 1 {
-		rows = append(rows, budgetRow{" ", "", fmt.Sprintf("  does one of %d other things", n), rest})
+	if n > 1 {
+		last = fmt.Sprintf("does one of %d other things", n)
+	}
+	if n > 0 {
+		rows = append(rows, budgetRow{" ", "", "  " + last, rest})
 	}
 	return rows
 }

@@ -31,12 +31,23 @@ func (p *printer) topOps(r *report.Report) {
 	p.line("")
 	digits := msDigits(r.Budget.StepMs())
 	var rows [][]string
+	if len(r.PerDevice) == 0 {
+		for _, o := range r.TopOps {
+			rows = append(rows, []string{p.clean(o.Name), fixed(o.HostMs, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep)})
+		}
+		p.grid([]gridColumn{{head: hostOpsTitle, flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
+			{head: "calls/step", right: true, drop: 1}}, rows)
+		return
+	}
 	for _, o := range r.TopOps {
 		rows = append(rows, []string{p.clean(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
 	}
 	p.grid([]gridColumn{{head: "Operators and ranges, by GPU work", flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
 		{head: "calls/step", right: true, drop: 1}, {head: "host ms", right: true, drop: 2}}, rows)
 }
+
+// hostOpsTitle heads the operators of a capture without GPU work.
+const hostOpsTitle = "Operators and ranges, by host time outside inner ones"
 
 func (p *printer) topCopies(r *report.Report) {
 	if len(r.TopCopies) == 0 {
@@ -98,7 +109,7 @@ func (p *printer) gaps(r *report.Report) {
 		if len(r.PerDevice) > 1 {
 			text += fmt.Sprintf(" on GPU %d", g.Device)
 		}
-		p.prose("  ", 4, text+": the host "+causeWords(g.Cause, p.name)+whereWords(g, p.name))
+		p.prose("  ", 4, text+": the host "+causeWords(g.Cause, p.name)+whereWords(g, list, p.name))
 		p.prose("    ", 4, between(g, p.shortName))
 	}
 }
@@ -112,14 +123,21 @@ func firstMs(list []report.Gap) float64 {
 	return first
 }
 
-// whereWords adds the range and the call behind a gap to what the host did.
-func whereWords(g report.Gap, show shower) string {
+// explains is the least share of a gap that a call has to take to be told beside it.
+const explains = 0.05
+
+// whereWords adds the range and the call behind a gap, the first of those in list, to what the host did.
+func whereWords(g report.Gap, list []report.Gap, show shower) string {
 	s := ""
 	if g.Range != "" && g.Cause != "range:"+g.Range && g.Cause != "op:"+g.Range {
 		s += ", in " + show(g.Range)
 	}
-	if g.Call != "" {
-		s += "; its longest call is " + show(g.Call)
+	longest := 0.0
+	for _, x := range list {
+		longest = max(longest, x.CallMs)
+	}
+	if g.Call != "" && longest >= explains*g.DurMs {
+		s += fmt.Sprintf("; its longest call is %s (%s ms)", show(g.Call), fixed(longest, msDigits(longest)))
 	}
 	return s
 }

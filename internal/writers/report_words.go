@@ -154,7 +154,10 @@ func causeWords(key string, show shower) string {
 		return "is in " + show(name)
 	}
 	if name, ok := strings.CutPrefix(key, "op:"); ok {
-		return "is in operator " + show(name)
+		if strings.Contains(name, "::") { // what PyTorch calls operators; else an annotation of the framework
+			return "is in operator " + show(name)
+		}
+		return "is in " + show(name)
 	}
 	return "is in " + show(key)
 }
