@@ -38,7 +38,7 @@ const (
 // kernels at another clock, copies of pageable memory, which the host's memory decides.
 const (
 	hostLow, hostHigh = 0.90, 1.07
-	workLow, workHigh = 0.97, 1.05
+	workLow, workHigh = 0.95, 1.07
 
 	hostCopyLow, hostCopyHigh = 0.85, 1.15
 )
