@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
 
 	"lacuna/internal/interval"
@@ -139,10 +140,49 @@ func (f *Facts) OwnerHostTime(window interval.Span) map[model.StringID]HostTime 
 			add(f.RangeNames()[t.Ranges.Name[i]], 1, 0)
 		}
 	}
-	for i, ns := range t.MPI.StartNs {
-		s := interval.Span{StartNs: ns, EndNs: ns + max(t.MPI.DurNs[i], 0)}
-		if window.Contains(ns) {
-			add(t.MPI.Name[i], 1, s.Clip(window).LenNs())
+	return out
+}
+
+// HostTimes is the host time within window of each operator, range and MPI call, without that of what ran inside
+// it: what there is to tell of a capture without GPU work.
+func (f *Facts) HostTimes(window interval.Span) map[model.StringID]HostTime {
+	t, class, names := f.Trace, f.RangeClasses(), f.RangeNames()
+	threads := make([][]named, len(t.Threads))
+	out := make(map[model.StringID]HostTime)
+	add := func(th model.ThreadRow, name model.StringID, startNs, endNs int64) {
+		if int(th) >= len(threads) {
+			return
+		}
+		threads[th] = append(threads[th], named{interval.Span{StartNs: startNs, EndNs: endNs}, name})
+		if window.Contains(startNs) {
+			h := out[name]
+			h.Count++
+			out[name] = h
+		}
+	}
+	for i, th := range t.Ops.Thread {
+		add(th, t.Ops.Name[i], t.Ops.StartNs[i], t.Ops.EndNs(i))
+	}
+	for i, th := range t.Ranges.Thread {
+		if class[i] != RangeMarker && t.Ranges.DurNs[i] != model.OpenDurNs {
+			add(th, names[t.Ranges.Name[i]], t.Ranges.StartNs[i], t.Ranges.EndNs(i))
+		}
+	}
+	for i, th := range t.MPI.Thread {
+		add(th, t.MPI.Name[i], t.MPI.StartNs[i], t.MPI.StartNs[i]+max(t.MPI.DurNs[i], 0))
+	}
+	for _, spans := range threads {
+		slices.SortStableFunc(spans, func(a, b named) int {
+			return cmp.Or(cmp.Compare(a.StartNs, b.StartNs), cmp.Compare(b.EndNs, a.EndNs))
+		})
+		var flat flattener
+		for _, s := range spans {
+			flat.add(s)
+		}
+		for _, s := range flat.finish() {
+			h := out[s.name]
+			h.SelfNs += s.Clip(window).LenNs()
+			out[s.name] = h
 		}
 	}
 	return out

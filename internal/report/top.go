@@ -125,13 +125,15 @@ func (o *one) topOps(n int) []TopOp {
 			sums.at(owners[i]).ns += s.LenNs()
 		}
 	})
-	for name, host := range f.OwnerHostTime(o.hostWindow()) {
-		switch c := sums.rows[name]; {
-		case c != nil:
-			c.n, c.wall = host.Count, host.SelfNs
-		case w.Len() == 0: // no GPU work: the host's time is what there is to tell
-			c = sums.at(name)
-			c.n, c.ns, c.wall = host.Count, host.SelfNs, host.SelfNs
+	if w.Len() == 0 {
+		for name, host := range f.HostTimes(o.hostWindow()) {
+			*sums.at(name) = count{n: host.Count, ns: host.SelfNs, wall: host.SelfNs}
+		}
+	} else {
+		for name, host := range f.OwnerHostTime(o.hostWindow()) {
+			if c := sums.rows[name]; c != nil {
+				c.n, c.wall = host.Count, host.SelfNs
+			}
 		}
 	}
 	slices.SortFunc(sums.keys, func(a, b model.StringID) int { return cmp.Compare(f.NameText(a), f.NameText(b)) })
