@@ -1,0 +1,98 @@
+package changes
+
+import (
+	"regexp"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
+	"lacuna/internal/replay"
+)
+
+var dropSyncs = Change{
+	Name:   "drop-syncs",
+	Syntax: "drop-syncs[:REGEX]",
+	Title:  "the host no longer waits for the device",
+	Doc: `Synchronising calls return at once. A small copy to the host that a synchronisation made the host wait for (.item(), .cpu())
+is left out with it, and so is host work right behind the wait that is far longer than the thread's usual pause: it
+worked on the value. REGEX picks calls by name, or by the range or operator that they are made in.`,
+	Assumes: "the values are not needed on the host in the loop, or can be read later",
+	NotWhen: "a value steers the host: a loop that ends by it, a scaler that skips a step",
+	Example: "drop-syncs",
+	Apply:   applyDropSyncs,
+}
+
+// smallCopyBytes is up to what size a copy to the host that is waited for is a value being read, not data being moved.
+const smallCopyBytes = 64 << 10
+
+func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
+	var only *regexp.Regexp
+	if arg != "" {
+		re, err := pattern("drop-syncs", arg)
+		if err != nil {
+			return 0, err
+		}
+		only = re
+	}
+	causes := e.Facts.CallCauses()
+	next := e.NextOnThread()
+	prev := e.PrevOnThread()
+	n := 0
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil && !picks(e, int32(i), only) {
+			continue
+		}
+		n++
+		if c.N > 0 { // a blocking copy to the host
+			dropBehind(e, int32(i), next)
+			e.DropCall(int32(i))
+			continue
+		}
+		dropBehind(e, int32(i), next)
+		if p := prev[i]; p >= 0 && readsBack(e, p) && !e.Calls[p].Dropped {
+			e.DropCall(p)
+		}
+		e.Stub(int32(i))
+	}
+	if n > 0 {
+		e.Assume("no value that was waited for steers the host")
+	}
+	return matched(n)
+}
+
+// picks says whether REGEX names the call, or a range or operator around it.
+func picks(e *replay.Edit, i int32, only *regexp.Regexp) bool {
+	c := &e.Calls[i]
+	return only.MatchString(e.CallName(i)) || only.MatchString(e.Facts.Where(model.ThreadRow(c.Thread), c.StartNs))
+}
+
+// readsBack says whether a call issued nothing but a copy to the host that it, or the synchronisation
+// behind it, waits for.
+func readsBack(e *replay.Edit, i int32) bool {
+	c := &e.Calls[i]
+	if c.N != 1 {
+		return false
+	}
+	w := &e.Works[c.First]
+	if w.Kind != facts.WorkCopy {
+		return false
+	}
+	t, row := e.Facts.Trace, e.Facts.Work().Row[w.Row]
+	return t.Copies.Kind[row] == model.CopyDtoH
+}
+
+// dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a usual pause.
+func dropBehind(e *replay.Edit, i int32, next []int32) {
+	k := next[i]
+	if k < 0 || e.Calls[k].Pred != i {
+		return
+	}
+	usual := e.UsualPauseNs(e.Calls[i].Thread)
+	if usual > 0 && e.Calls[k].GapNs > workOnValue*usual {
+		e.DropGap(k, usual)
+		e.Assume("host work right behind a wait worked on the value that was waited for")
+	}
+}
+
+// workOnValue is how many usual pauses host work behind a wait must last to be work on the value.
+const workOnValue = 10

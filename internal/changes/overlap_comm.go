@@ -1,0 +1,107 @@
+package changes
+
+import (
+	"lacuna/internal/facts"
+	"lacuna/internal/replay"
+)
+
+var overlapComm = Change{
+	Name:   "overlap-comm",
+	Syntax: "overlap-comm",
+	Title:  "collectives run beside the computation that does not need them yet",
+	Doc: `Communication kernels run on streams of their own. What computes no longer waits for them, until the optimizer's first
+kernel of the same step, else the first kernel of the next step. Kernels that run at once share the device, as in drop-stream-waits.
+Durations stay: what a collective waits for other ranks, it waits still.`,
+	Assumes: "gradients are reduced in buckets while backward goes on; only the optimizer needs them",
+	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in time without prefetching",
+	Example: "overlap-comm",
+	Apply:   applyOverlapComm,
+}
+
+func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
+	computes := computingLanes(e)
+	lanes := make(map[int32]int32) // of a computing stream, the one that takes its collectives
+	n := 0
+	for i := range e.Works {
+		w := &e.Works[i]
+		if w.Kind != facts.WorkComm || w.Dropped {
+			continue
+		}
+		n++
+		if computes[w.Lane] {
+			before := lastOnLane(e, int32(i), w.Lane)
+			to, seen := lanes[w.Lane]
+			if !seen {
+				to = e.NewLane(e.Lanes[w.Lane].Device)
+				lanes[w.Lane] = to
+			}
+			w.Lane = to
+			if w.Needs < 0 {
+				w.Needs = before // what it communicates has been computed
+			}
+		}
+	}
+	if n == 0 {
+		return 0, ErrNoMatch
+	}
+	for i := range e.Waits {
+		if w := &e.Waits[i]; w.Lane < int32(len(computes)) && w.From < int32(len(computes)) && computes[w.Lane] && !computes[w.From] && communicates(e, w.From) {
+			w.Dropped = true
+		}
+	}
+	for i := range e.Works {
+		if w := &e.Works[i]; w.Kind.IsCompute() && w.Needs >= 0 && e.Works[w.Needs].Kind == facts.WorkComm {
+			w.Needs = -1
+		}
+	}
+	needCollectives(e)
+	e.Contend()
+	e.Assume("the optimizer, or else the next step, is the first to need what collectives bring")
+	return n, nil
+}
+
+// communicates says whether a stream has communication kernels.
+func communicates(e *replay.Edit, lane int32) bool {
+	for i := range e.Works {
+		if e.Works[i].Lane == lane && e.Works[i].Kind == facts.WorkComm {
+			return true
+		}
+	}
+	return false
+}
+
+// lastOnLane is the work that is issued to a stream before work i, or -1.
+func lastOnLane(e *replay.Edit, i, lane int32) int32 {
+	for k := i - 1; k >= 0; k-- {
+		if w := &e.Works[k]; w.Lane == lane && !w.Dropped && w.Kind.IsCompute() {
+			return k
+		}
+	}
+	return -1
+}
+
+// needCollectives makes the optimizer's first kernel behind the last collective of each step wait for it, or the
+// first kernel of the next step.
+func needCollectives(e *replay.Edit) {
+	last := make(map[uint32]int32) // of each device, the last collective that nothing has waited for
+	step := make(map[uint32]int32)
+	for i := range e.Works {
+		w := &e.Works[i]
+		if w.Dropped || w.Call < 0 {
+			continue
+		}
+		device, now := e.Lanes[w.Lane].Device, e.Calls[w.Call].Step
+		if w.Kind == facts.WorkComm {
+			last[device], step[device] = int32(i), now
+			continue
+		}
+		k, waiting := last[device]
+		if !waiting || !w.Kind.IsCompute() || w.Needs >= 0 {
+			continue
+		}
+		if now != step[device] || kindOf(e, int32(i)).Class == facts.ClassForeach {
+			w.Needs = k
+			delete(last, device)
+		}
+	}
+}
