@@ -162,10 +162,11 @@ func (f *Facts) fillPasses(p *Passes) {
 			byProcess[process] = append(byProcess[process], int32(i))
 		}
 	}
-	steps, _ := f.Steps(StepOptions{}) // without a range of the user's choice there is no error
 	var edges []int64
-	for _, h := range steps.Host {
-		edges = append(edges, h.StartNs, h.EndNs)
+	if steps, err := f.AskedSteps(); err == nil {
+		for _, h := range steps.Host {
+			edges = append(edges, h.StartNs, h.EndNs)
+		}
 	}
 	slices.Sort(edges)
 	kinds := f.KernelKinds()

@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lacuna/internal/interval"
+)
+
+var commStraggler = Rule{
+	ID:    "comm_straggler",
+	Title: "One rank comes late to the collectives, the others wait for it",
+	Since: "0.1",
+	Needs: []Need{needWork, needSteps},
+	Doc: `
+The kernel of a collective runs until all ranks have come. Of a collective that several devices of the capture take part in, the
+device that starts last made the others wait by as much. A device is a straggler if it is last in at least 60 % of the collectives
+and makes the others wait for at least 5 % of the step.
+
+Collectives are matched by their order: the devices must have run as many, under the same names, in the same order.`,
+	Limits: `
+Needs several ranks in one capture (one node under nsys, or several captures of ranks put together): one rank sees only that it
+waits. Clocks of several hosts must agree to within a few microseconds. Lateness of the host shows too: it launches later.`,
+	Fix: `
+Give the late rank as much work as the others have, or find what slows it down (its host thread, its clock, its data):
+
+    sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)
+    # sort by length, then deal out, so that ranks get batches of equal cost`,
+	FixC:      `Balance by cost rather than by count; check clocks (nvidia-smi -q -d CLOCK) and pinning of the late rank.`,
+	Confirm:   `Ranks start each collective within a few microseconds of one another.`,
+	RefutedBy: `Another rank is late in another run: then it is noise of the host, not an unequal share.`,
+	Check:     checkCommStraggler,
+}
+
+const (
+	minLast           = 0.6  // of the collectives, in which a straggler is last; by chance each of two ranks is in half
+	minStragglerShare = 0.05 // of the step; less is what ranks differ by anyway
+	minCollectives    = 4    // in the window; fewer are no pattern
+)
+
+func checkCommStraggler(c *Case, out *Findings) {
+	rows := c.commRows()
+	ns := c.exposedNs()
+	if len(rows) == 0 || c.shareOfStep(ns) < minStragglerShare {
+		return // no one waits for long, whoever is late
+	}
+	byDevice, devices := make(map[uint32][]int32), []uint32(nil)
+	for _, r := range rows {
+		d := c.Facts.Work().Device[r]
+		if byDevice[d] == nil {
+			devices = append(devices, d)
+		}
+		byDevice[d] = append(byDevice[d], r)
+	}
+	slices.Sort(devices)
+	if len(devices) < 2 {
+		out.Cannot("the capture holds one rank: whether a collective waits for another rank or transfers data cannot be told from it",
+			"captures of the other ranks", "profile every rank of the node: nsys profile --trace=cuda,nvtx torchrun …")
+		return
+	}
+	if !c.matched(byDevice, devices) {
+		out.Cannot("the devices did not run the same collectives in the same order within these steps", "collectives that can be matched", "lacuna report --steps A:B with steps that all ranks ran whole")
+		return
+	}
+	c.findStraggler(byDevice, devices, out)
+}
+
+// matched says whether all devices ran as many collectives, under the same names in the same order.
+func (c *Case) matched(byDevice map[uint32][]int32, devices []uint32) bool {
+	first := byDevice[devices[0]]
+	for _, d := range devices[1:] {
+		if len(byDevice[d]) != len(first) {
+			return false
+		}
+		for i, r := range byDevice[d] {
+			if c.kernelName(r) != c.kernelName(first[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c *Case) findStraggler(byDevice map[uint32][]int32, devices []uint32, out *Findings) {
+	w := c.Facts.Work()
+	n := len(byDevice[devices[0]])
+	last, waited := make(map[uint32]int), make(map[uint32]int64) // by the device that was last: the mean wait of the others
+	for i := range n {
+		late := devices[0]
+		for _, d := range devices {
+			if w.StartNs[byDevice[d][i]] > w.StartNs[byDevice[late][i]] {
+				late = d
+			}
+		}
+		var sum int64
+		startNs := w.StartNs[byDevice[late][i]]
+		for _, d := range devices {
+			r := byDevice[d][i]
+			sum += interval.Span{StartNs: w.StartNs[r], EndNs: min(startNs, w.EndNs[r])}.LenNs()
+		}
+		last[late]++
+		waited[late] += sum / int64(len(devices)-1)
+	}
+	worst := slices.MaxFunc(devices, func(a, b uint32) int { return cmp.Or(cmp.Compare(waited[a], waited[b]), cmp.Compare(b, a)) })
+	perStep := float64(waited[worst]) * c.PerStep
+	if n < minCollectives || float64(last[worst]) < minLast*float64(n) || perStep < minStragglerShare*c.StepNs {
+		return
+	}
+	f := out.Add(0.85, perStep, "Device %d comes late to %d of %d collectives: the others wait %s of %s for it", worst, last[worst], n, ms(perStep), ms(c.StepNs))
+	var rows []string
+	for _, d := range devices {
+		rows = append(rows, fmt.Sprintf("device %d: last in %d of %d, the others waited %s a step for it", d, last[d], n, ms(float64(waited[d])*c.PerStep)))
+	}
+	f.Because("by how much each device was the last to start a collective", rows...)
+	f.Repair("balance-ranks")
+}
+
+// largest is the n rows with the largest values, largest first.
+func largest(rows []int32, value map[int32]int64, n int) []int32 {
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(value[b], value[a]) })
+	return out[:min(n, len(out))]
+}
