@@ -21,7 +21,7 @@ type HostPause struct {
 	IdleNs    int64           // of the device, within the pause, while the host did something else than feeding it
 	OSNs      int64           // of IdleNs, in calls of the operating system
 	Names     map[Cause]int64 // IdleNs by what the host was doing
-	Range     model.StringID  // the user range that most of IdleNs lies in, or 0
+	Range     model.StringID  // the user range that most of the pause's idle time lies in, or 0
 	InRangeNs int64           // of IdleNs, in Range
 	Framework []NamedNs       // ranges of the framework that lie in it, at least partly, by when they began
 }
@@ -93,13 +93,17 @@ const maxCallsAhead = 64
 
 // namePause finds the ranges that a pause lies in.
 func (f *Facts) namePause(p *HostPause) {
-	var mostNs int64
-	for c, ns := range p.Names {
-		if c.Kind == causeRange && (ns > mostNs || ns == mostNs && c.Name < p.Range) {
-			p.Range, mostNs = c.Name, ns
+	h := threadAt(f.hostThreads(), p.Thread)
+	inside := make(map[model.StringID]int64)
+	for i := firstNamedAfter(h.user, p.StartNs); i < len(h.user) && h.user[i].StartNs < p.EndNs; i++ {
+		inside[h.user[i].name] += h.user[i].Clip(p.Span).LenNs()
+	}
+	for name, ns := range inside {
+		if ns > p.InRangeNs || ns == p.InRangeNs && name < p.Range {
+			p.Range, p.InRangeNs = name, ns
 		}
 	}
-	if p.InRangeNs = mostNs; 2*mostNs < p.IdleNs {
+	if p.InRangeNs = min(p.InRangeNs, p.IdleNs); 2*p.InRangeNs < p.IdleNs {
 		p.Range, p.InRangeNs = 0, 0
 	}
 	p.Framework = f.frameworkRangesIn(p.Thread, p.Span)

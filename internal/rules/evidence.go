@@ -53,6 +53,28 @@ func (g *groups) add(name string, at int64, ns float64) {
 	x.ns.add(at, ns)
 }
 
+// allRows is the n largest groups over the whole window, stalled steps too: "3 times, 41.2 ms: cuModuleLoadData".
+func (g *groups) allRows(n int) []string {
+	sum := func(t *tally) (v float64) {
+		for _, x := range t.byStep {
+			v += x
+		}
+		return v
+	}
+	var all []*group
+	for _, x := range g.byName {
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(sum(b.ns), sum(a.ns)), cmp.Compare(a.name, b.name))
+	})
+	var rows []string
+	for _, x := range all[:min(n, len(all))] {
+		rows = append(rows, fmt.Sprintf("%s in all, %s: %s", times(sum(x.count)), ms(sum(x.ns)), x.name))
+	}
+	return rows
+}
+
 // rows is the n largest groups in words, most time first: "24.0 a step, 0.812 ms: cudaStreamSynchronize in aten::item".
 func (g *groups) rows(n int) []string {
 	var all []*group
@@ -102,4 +124,12 @@ func shortName(name string) string {
 		name = name[:i]
 	}
 	return name
+}
+
+// several is a count per step with its noun: "1 copy", "2.5 copies".
+func several(n float64, one, many string) string {
+	if text := number(n); text != "1" {
+		return text + " " + many
+	}
+	return "1 " + one
 }

@@ -38,56 +38,28 @@ that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where 
 }
 
 func checkHostSync(c *Case, out *Findings) {
-	s := c.starved()
-	var all, reads float64
-	waited, behind, restart, drained, count := c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally()
-	places := c.newGroups()
-	lasts := make(map[int32]bool) // last calls of waits that read
-	for _, w := range c.waits() {
-		if w.purpose == waitUpload || c.stepAt(w.EndNs) < 0 {
-			continue
-		}
-		count.add(w.EndNs, 1)
-		gapNs := s.restIdleNs(w.EndNs)
-		if gapNs == 0 {
-			continue
-		}
-		restart.add(w.EndNs, gapNs)
-		ns := float64(w.LenNs())
-		drained.add(w.EndNs, 1)
-		waited.add(w.EndNs, ns)
-		places.add(c.place(w.call), w.EndNs, ns)
-		all++
-		if w.purpose == waitRead {
-			reads++
-			lasts[w.last] = true
-		}
-	}
-	for _, p := range s.pauses {
-		if lasts[p.Last] && !c.feedsNext(p) {
-			behind.add(p.StartNs, float64(p.IdleNs)/s.devices)
-		}
-	}
-	atMost := min(waited.perStep()+behind.perStep()+restart.perStep(), s.total.perStep())
-	if !drained.usual() || atMost < minIdleShare*c.StepNs {
+	k := c.costOf(func(wait) bool { return true })
+	atMost := k.atMost()
+	if !k.drained.usual() || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(c.syncConfidence(drained.median(), reads, all), atMost, "The host waits for the GPU %s a step, %s of %s, and the GPU then for the host",
-		times(drained.perStep()), ms(waited.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("after %.1f of %.1f waits a step the device has nothing queued", drained.perStep(), count.perStep()), places.rows(4)...)
-	f.Because(fmt.Sprintf("the device then waits for the host %s a step, %.1f %% of it: much of that shows as launch time", ms(s.total.perStep()), 100*s.total.share()))
-	if b := behind.perStep(); b > minIdleShare*c.StepNs {
+	idle := c.starved().total
+	f := out.Add(syncConfidence(k), atMost, "The host waits for the GPU %s a step, %s of %s, and the GPU then for the host",
+		times(k.drained.perStep()), ms(k.waited.perStep()), ms(c.StepNs))
+	f.Because(fmt.Sprintf("after %s of %s waits a step the device has nothing queued", number(k.drained.perStep()), number(k.count.perStep())), k.places.rows(4)...)
+	f.Because(fmt.Sprintf("the device then waits for the host: %s a step in all, %.1f %% of it, and much of that shows as launch time", ms(idle.perStep()), 100*idle.share()))
+	if b := k.behind.perStep(); b > minIdleShare*c.StepNs {
 		f.Because(fmt.Sprintf("right behind the reads the host works %s a step while the device idles: it works on what it read", ms(b)))
 	}
 	f.Repair("drop-syncs")
 }
 
 // syncConfidence: several waits in a step that read values are no accident; one a step may be wanted.
-func (c *Case) syncConfidence(perStep, reads, all float64) float64 {
+func syncConfidence(k *waitCost) float64 {
 	switch {
-	case perStep >= 2 && reads > all/2:
+	case k.drained.median() >= 2 && k.reads > k.all/2:
 		return 0.9
-	case perStep >= 2:
+	case k.drained.median() >= 2:
 		return 0.8
 	}
 	return 0.7

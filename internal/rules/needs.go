@@ -31,6 +31,12 @@ var (
 		return f.Trace.Copies.Len() == 0 // nothing is copied: nothing to judge
 	},
 		"nsys profile --trace=cuda,nvtx, or a PyTorch of 2021 or later"}
+	needHostWaits = Need{"records of what the host waits in", func(f *facts.Facts) bool {
+		return f.Trace.OSCalls.Len() > 0 || f.Trace.MPI.Len() > 0 || f.Trace.Ops.Len() > 0
+	},
+		"nsys profile --trace=cuda,nvtx,osrt,mpi"}
+	needReserved = Need{"allocator events with reserved bytes", func(f *facts.Facts) bool { return len(f.Trace.AllocEvents.ReservedBytes) > 0 },
+		"torch.profiler.profile(profile_memory=True)"}
 	needSched = Need{"context switches", func(f *facts.Facts) bool { return f.Trace.Sched.Len() > 0 },
 		"nsys profile --cpuctxsw=process-tree"}
 )

@@ -55,7 +55,7 @@ func checkPageableCopy(c *Case, out *Findings) {
 	}
 	f := out.Add(0.9, atMost, "%s a step are copied from pageable memory at %.1f GB/s, for %s of %s with nothing else on the GPU",
 		size(sum.bytes.perStep()), sum.bytes.perStep()/max(1, sum.ns.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s copies a step of over 64 KiB from pageable memory", number(sum.n.perStep())), sum.places.rows(4)...)
+	f.Because(fmt.Sprintf("%s a step of over 64 KiB from pageable memory", several(sum.n.perStep(), "copy", "copies")), sum.places.rows(4)...)
 	if b := blocked.perStep(); b > 0 {
 		f.Because(fmt.Sprintf("%s a step the device waits while the host stages them", ms(b)))
 	}

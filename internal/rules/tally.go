@@ -46,7 +46,7 @@ func (c *Case) stalls() []bool {
 			n++
 		}
 	}
-	if 2*n > len(steps) {
+	if 2*n >= len(steps) { // two kinds of steps, not steps and stalls
 		clear(out)
 	}
 	return out

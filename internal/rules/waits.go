@@ -20,10 +20,11 @@ const (
 // A wait is a call, or a copy and the synchronisation behind it, in which a thread that feeds a device waited for it.
 type wait struct {
 	interval.Span
-	call    int32 // the first call, row of Calls
-	last    int32 // the last one
-	purpose purpose
-	bytes   int64 // copied
+	call     int32 // the first call, row of Calls
+	last     int32 // the last one
+	copyCall int32 // the call that copied, of reads
+	purpose  purpose
+	bytes    int64 // copied
 }
 
 // smallBytes is up to which size a copy moves a value and not data: PyTorch and CUDA stage copies of
@@ -70,7 +71,7 @@ func (c *Case) waits() []wait {
 		case row >= 0 && c.Facts.Work().Kind[row] == facts.WorkCopy:
 			st.copy, st.wait = row, -1
 			if kind := c.copyKind(row); cause == facts.CauseCopyCall && kind == model.CopyDtoH {
-				w.purpose, w.bytes = waitRead, c.copyBytes(row)
+				w.purpose, w.bytes, w.copyCall = waitRead, c.copyBytes(row), w.call
 				st.wait = int32(len(out))
 				out = append(out, w)
 			}
@@ -84,7 +85,7 @@ func (c *Case) waits() []wait {
 				w.bytes = c.copyBytes(st.copy)
 				switch kind := c.copyKind(st.copy); {
 				case kind == model.CopyDtoH:
-					w.purpose = waitRead
+					w.purpose, w.copyCall = waitRead, c.Facts.Work().Call[st.copy]
 				case kind == model.CopyHtoD && w.bytes > smallBytes:
 					w.purpose = waitUpload
 				}
@@ -122,4 +123,59 @@ func (c *Case) place(call int32) string {
 		name += ", in " + userRange
 	}
 	return name
+}
+
+// A waitCost is what waits cost: each part by step, in ns.
+type waitCost struct {
+	count, drained          *tally // how many waits, and how many left the device with nothing queued
+	waited, behind, restart *tally // the host in them; its work right behind reads, and to the next launch, with the device idle
+	copied                  *tally // the device in the copies that were waited for, with nothing else on it
+	places                  *groups
+	reads, all              float64
+	lasts                   map[int32]bool // calls that end a wait that reads
+}
+
+// costOf adds up the waits that want picks. Those behind which the device has work cost nothing.
+func (c *Case) costOf(want func(w wait) bool) *waitCost {
+	k := &waitCost{c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newGroups(), 0, 0, make(map[int32]bool)}
+	s := c.starved()
+	calls := make(map[int32]bool)
+	for _, w := range c.waits() {
+		if w.purpose == waitUpload || c.stepAt(w.EndNs) < 0 || !want(w) {
+			continue
+		}
+		k.count.add(w.EndNs, 1)
+		rest := s.restIdleNs(w.EndNs)
+		if rest == 0 {
+			continue
+		}
+		k.drained.add(w.EndNs, 1)
+		k.waited.add(w.EndNs, float64(w.LenNs()))
+		k.restart.add(w.EndNs, rest)
+		k.places.add(c.place(w.call), w.EndNs, float64(w.LenNs()))
+		k.all++
+		if w.purpose == waitRead {
+			k.reads++
+			k.lasts[w.last] = true
+			calls[w.copyCall] = true
+		}
+	}
+	for _, p := range s.pauses {
+		if k.lasts[p.Last] && !c.feedsNext(p) {
+			k.behind.add(p.StartNs, float64(p.IdleNs)/s.devices)
+		}
+	}
+	for _, x := range c.copies() {
+		if x.kind == model.CopyDtoH && calls[c.Facts.Work().Call[x.row]] {
+			k.copied.add(x.startNs, float64(x.exposed)/c.deviceCount())
+		}
+	}
+	return k
+}
+
+// atMost is what a step can be shorter by without the waits: what the host gains, but no more than the device waits for
+// it, and the copies.
+func (k *waitCost) atMost() float64 {
+	idle := k.waited.c.starved().total.perStep()
+	return min(k.waited.perStep()+k.behind.perStep()+k.restart.perStep(), idle) + k.copied.perStep()
 }

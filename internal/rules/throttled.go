@@ -1,0 +1,119 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/interval"
+	"lacuna/internal/model"
+)
+
+var throttled = Rule{
+	ID:       "throttled",
+	Title:    "The GPU lowers its clock",
+	Since:    "0.2",
+	Needs:    []Need{needWork, needSteps, needClocks},
+	Standing: CostsElse,
+	Doc: `
+While the device computes, its SM clock is well below the highest that it shows in this capture, or a counter says that power or
+temperature hold it back. All kernels that are bound by computation slow down with the clock; no change of the program
+repairs that.
+
+It is told if the median clock in the time of kernels is 10 % below the highest sample, which GPUs reach under light load, or if
+a counter of throttling is above zero in a tenth of the samples taken while kernels run.`,
+	Limits: `
+Needs sampled clocks. A lower clock under full load is how power limits work: an H100 at 700 W runs large matrix products
+some 20 % below its boost clock, and that is no defect. Drift of durations without clocks is not taken for throttling.`,
+	Fix: `
+Look at what holds it back, and compare runs only at equal clocks:
+
+    nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE
+    sudo nvidia-smi -lgc 1500                  # a fixed clock, for measuring
+
+Better cooling, a higher power limit (nvidia-smi -pl), or fewer jobs in the chassis.`,
+	FixC:      `The same: it is no matter of the program.`,
+	Confirm:   `The clock in the time of kernels is near its highest.`,
+	RefutedBy: `nvidia-smi -q -d PERFORMANCE shows no active reason in the run.`,
+	Check:     checkThrottled,
+}
+
+const (
+	// clockDrop is how far the clock must be below its highest: GPUs step by 15 MHz, less than 1 %, and vary by some.
+	clockDrop = 0.10
+	// minSamples is how many samples while kernels run have a median worth the name.
+	minSamples = 20
+	// throttleShare is the share of samples in which a counter of throttling must be set.
+	throttleShare = 0.10
+)
+
+var (
+	clockTrack    = regexp.MustCompile(`(?i)(gpc|sm|graphics).*clock|clock.*(gpc|\bsm\b|graphics)`)
+	throttleTrack = regexp.MustCompile(`(?i)throttl|slowdown`)
+)
+
+var needClocks = Need{"sampled clocks", func(f *facts.Facts) bool {
+	for _, t := range f.Trace.Tracks {
+		if clockTrack.MatchString(t.Name) || throttleTrack.MatchString(t.Name) {
+			return true
+		}
+	}
+	return false
+}, "nsys profile --gpu-metrics-devices=all"}
+
+func checkThrottled(c *Case, out *Findings) {
+	samples := &c.Trace.Counters
+	for n, track := range c.Trace.Tracks {
+		isClock := clockTrack.MatchString(track.Name)
+		if !isClock && !throttleTrack.MatchString(track.Name) {
+			continue
+		}
+		busy := c.computeTime(track.Device)
+		var working, all []float64
+		for i := range samples.Len() {
+			if samples.Track[i] != uint32(n) {
+				continue
+			}
+			all = append(all, samples.Value[i])
+			if overlapNs(busy, interval.Span{StartNs: samples.TimeNs[i], EndNs: samples.TimeNs[i] + 1}) > 0 {
+				working = append(working, samples.Value[i])
+			}
+		}
+		if len(working) < minSamples {
+			continue
+		}
+		slices.Sort(working)
+		median, highest := working[(len(working)-1)/2], slices.Max(all)
+		switch {
+		case isClock && median < (1-clockDrop)*highest:
+			f := out.Add(0.6, 0, "The GPU computes at %.0f %% of its highest clock in this capture", 100*median/highest)
+			f.Because(fmt.Sprintf("%s: %g in the median of %d samples while kernels run, %g at its highest", track.Name, median, len(working), highest))
+		case !isClock:
+			set := 0
+			for _, v := range working {
+				if v > 0 {
+					set++
+				}
+			}
+			if float64(set) >= throttleShare*float64(len(working)) {
+				f := out.Add(0.8, 0, "The GPU is held back: %s", track.Name)
+				f.Because(fmt.Sprintf("%s is set in %d of %d samples while kernels run", track.Name, set, len(working)))
+			}
+		}
+	}
+}
+
+// computeTime is when a device computes within the steps looked at; of all devices, for counters of none.
+func (c *Case) computeTime(device uint32) interval.Set {
+	w, window := c.Facts.Work(), c.Steps.Window()
+	var spans []interval.Span
+	for i := range w.Len() {
+		if w.Kind[i].IsCompute() && (device == model.NoDevice || w.Device[i] == device) {
+			if s := (interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}).Clip(window); s.LenNs() > 0 {
+				spans = append(spans, s)
+			}
+		}
+	}
+	return interval.UnionSorted(spans)
+}
