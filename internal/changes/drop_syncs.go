@@ -2,6 +2,7 @@ package changes
 
 import (
 	"regexp"
+	"slices"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
@@ -14,7 +15,7 @@ var dropSyncs = Change{
 	Title:  "the host no longer waits for the device",
 	Doc: `Synchronising calls return at once. A small copy to the host that a synchronisation made the host wait for (.item(), .cpu())
 is left out with it, and so is host work right behind the wait that is far longer than the thread's usual pause: it
-worked on the value. REGEX picks calls by name, or by the range or operator that they are made in.`,
+worked on the value. The kernels that computed the value stay; at best, those from the last product, norm or attention on go too. REGEX picks calls by name, or by the range or operator that they are made in.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
 	NotWhen: "a value steers the host: a loop that ends by it, a scaler that skips a step",
 	Example: "drop-syncs",
@@ -36,6 +37,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	causes := e.Facts.CallCauses()
 	next := e.NextOnThread()
 	prev := e.PrevOnThread()
+	v := &values{e: e, ordinary: ordinaryPause(e), lanes: onLanes(e)}
 	n := 0
 	for i := range e.Calls {
 		c := &e.Calls[i]
@@ -45,14 +47,19 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 		n++
 		if c.N > 0 { // a blocking copy to the host
 			dropBehind(e, int32(i), next)
+			v.read(int32(i))
 			e.DropCall(int32(i))
 			continue
 		}
 		dropBehind(e, int32(i), next)
 		if p := prev[i]; p >= 0 && readsBack(e, p) && !e.Calls[p].Dropped {
+			v.read(p)
 			e.DropCall(p)
 		}
 		e.Stub(int32(i))
+	}
+	if v.kernels > 0 {
+		e.Assume("%s before the values that were read may have computed nothing else: at best they go too", one(v.kernels, "kernel"))
 	}
 	if n > 0 {
 		e.Assume("no value that was waited for steers the host")
@@ -96,3 +103,49 @@ func dropBehind(e *replay.Edit, i int32, next []int32) {
 
 // workOnValue is how many usual pauses host work behind a wait must last to be work on the value.
 const workOnValue = 10
+
+// values finds the kernels that computed values which are no longer read.
+type values struct {
+	e        *replay.Edit
+	ordinary func(thread int32) int64
+	lanes    [][]int32
+	kernels  int
+}
+
+// read marks the kernels that led to a small copy to the host as ones that may go: those right before it on its stream that
+// reduce or work element by element, as statistics and losses are made. There may be other users of what
+// they compute: so they go only where everything is taken well.
+func (v *values) read(copyCall int32) {
+	e := v.e
+	k := e.Calls[copyCall].First
+	if row := rowOf(e, k); int(row) >= len(e.Facts.Trace.Copies.Bytes) || e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes {
+		return
+	}
+	works := v.lanes[e.Works[k].Lane]
+	at, _ := slices.BinarySearch(works, k)
+	var chain []int32
+	for j := at - 1; j >= 0 && len(chain) < reach && near(e, works[j], k); j-- {
+		i := works[j]
+		call := e.Works[i].Call
+		switch kindOf(e, i).Class {
+		case facts.ClassPointwise, facts.ClassCast, facts.ClassReduction, facts.ClassMove:
+		default:
+			v.mark(chain)
+			return
+		}
+		if e.Calls[call].N != 1 || e.Calls[call].GapNs > v.ordinary(e.Calls[call].Thread) {
+			break
+		}
+		chain = append(chain, call)
+	}
+	v.mark(chain)
+}
+
+func (v *values) mark(calls []int32) {
+	for _, i := range calls {
+		if c := &v.e.Calls[i]; !c.Unsure && !c.Dropped {
+			c.Unsure = true
+			v.kernels++
+		}
+	}
+}

@@ -14,8 +14,7 @@ var prefetch = Change{
 	Syntax: "prefetch:RANGE[@WORKERS]",
 	Title:  "what the host does in RANGE is done ahead, by workers in the background",
 	Doc: `The host work inside ranges named RANGE is left out of the loop. WORKERS that do it at the same time deliver once
-in (host time of RANGE in a step) / WORKERS: the step is no shorter than that. Without WORKERS: one for each step's work
-that is needed to keep up, which is said.`,
+in (host time of RANGE in a step) / WORKERS, and up to 35 % later: the step is no shorter than that. Without WORKERS: as many as it takes to keep up.`,
 	Assumes: "workers are as fast as the thread that does it now, and each has a core of its own; the work does not depend on the step before",
 	NotWhen: "the work needs the result of the step before",
 	Example: "prefetch:data_load@12",
@@ -48,11 +47,27 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 		e.Assume("as many workers as it takes to keep up with %s of work a step", unit.FormatNs(int64(perStep)))
 		return n, nil
 	}
+	if cores := hostCores(e); cores > 0 && count > cores {
+		e.Assume("%d workers on %d cores do no more than %d", count, cores, cores)
+		count = cores
+	}
 	share, loss := perStep/float64(count), 1.0
 	if count > 1 {
 		loss = workerLoss
 	}
 	e.Raise(replay.Range{Ns: share * loss, LowNs: share, HighNs: share * workerLossHigh})
-	e.Assume("%d workers share %s of work a step, each on a core of its own, 0 to 35 %% slower than one alone", count, unit.FormatNs(int64(perStep)))
+	e.Assume("%s for %s of work a step, each on a core of its own, 0 to 35 %% slower than one alone", one(count, "worker"), unit.FormatNs(int64(perStep)))
 	return n, nil
+}
+
+// hostCores is how many cores the host has; 0: the capture does not say, as those of torch.profiler never do.
+func hostCores(e *replay.Edit) int {
+	for _, m := range e.Facts.Trace.Info.Meta {
+		if m.Key == "CpuCores" {
+			if n, err := strconv.Atoi(strings.TrimSpace(m.Value)); err == nil && n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
 }
