@@ -34,10 +34,11 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 		add("stats "+path, "the tables that it has something for")
 		return out
 	}
-	if markersFree && (r.Steps.Source == "none" || r.Steps.Source == "periodicity") {
+	named := r.Capture.Ranges > 0
+	if named && markersFree && (r.Steps.Source == "none" || r.Steps.Source == "periodicity") {
 		add("report "+path+" --step-range NAME", "if one of your ranges marks a step; lacuna info names them")
 	}
-	if b.Idle/step >= worthLooking {
+	if named && b.Idle/step >= worthLooking {
 		table("phases", "each named range: its time, the GPU work in it, the idle in it")
 	}
 	if len(r.TopSyncs) > 0 && r.TopSyncs[0].MsPerStep/step >= worthLooking {

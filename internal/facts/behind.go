@@ -12,8 +12,9 @@ import (
 // name, and blocking copies. Rows of Calls, in order.
 func (f *Facts) BlockingCalls() []int32 {
 	var out []int32
+	repeated := f.repeatedCalls()
 	for i, c := range f.CallCauses() {
-		if k := CauseKind(c); k == causeSync || k == causeCopyCall {
+		if k := CauseKind(c); (k == causeSync || k == causeCopyCall) && !repeated[int32(i)] {
 			out = append(out, int32(i))
 		}
 	}

@@ -216,24 +216,25 @@ func (f *Facts) Devices() []uint32 {
 	})
 }
 
-// DeviceName is the name of a device, or "". ROCm numbers the devices of its records otherwise than those
-// that the capture describes (host processors count): a number that is not described has the name that all described ones have.
+// DeviceName is the name of a device, or "". ROCm numbers the devices of its records otherwise than those that the
+// capture describes (host processors count): a number without a name has the one that all named devices share.
 func (f *Facts) DeviceName(ordinal uint32) string {
-	devices := f.Trace.Devices
-	for _, d := range devices {
-		if d.Ordinal == ordinal {
+	shared, same := "", true
+	for _, d := range f.Trace.Devices {
+		switch {
+		case d.Name == "":
+		case d.Ordinal == ordinal:
 			return d.Name
+		case shared == "":
+			shared = d.Name
+		default:
+			same = same && d.Name == shared
 		}
 	}
-	for _, d := range devices {
-		if d.Name != devices[0].Name {
-			return ""
-		}
-	}
-	if len(devices) == 0 {
+	if !same {
 		return ""
 	}
-	return devices[0].Name
+	return shared
 }
 
 // CopyName is a copy's direction and, where known, the kinds of memory: "HtoD pageable -> device".

@@ -57,6 +57,7 @@ func TestDeviceName(t *testing.T) {
 		{"described", "device 0 A\ndevice 1 B\n", 1, "B"},
 		{"numbered otherwise, all the same", "device 0 A\ndevice 1 A\n", 9, "A"},
 		{"numbered otherwise, not the same", "device 0 A\ndevice 1 B\n", 9, ""},
+		{"mentioned, not named", "device 0 A\ndevice 2\n", 2, "A"},
 		{"none described", "kernel 0+1 a\n", 0, ""},
 	} {
 		if got := of(t, test.events).DeviceName(test.ordinal); got != test.want {

@@ -108,7 +108,7 @@ func InputOf(f *facts.Facts) Input {
 	used := f.Devices()
 	for _, d := range f.Trace.Devices {
 		if len(used) == 0 || slices.Contains(used, d.Ordinal) {
-			in.GPUs = append(in.GPUs, GPU{d.Name, d.Ordinal})
+			in.GPUs = append(in.GPUs, GPU{f.DeviceName(d.Ordinal), d.Ordinal})
 		}
 	}
 	for _, ordinal := range used {

@@ -13,6 +13,11 @@ import (
 func addCapture(c *Capture, o *one, several bool) {
 	t := o.f.Trace
 	c.Events += t.Info.Events
+	for _, class := range o.f.RangeClasses() {
+		if class == facts.RangeUser {
+			c.Ranges++
+		}
+	}
 	c.Dropped += t.Losses.Count(model.LossDropped)
 	if c.Losses == nil {
 		c.Losses, c.Warnings = []Loss{}, []string{}

@@ -121,7 +121,7 @@ func ContentsOf(f *facts.Facts) (*Contents, error) {
 	}
 	used := f.Devices()
 	for _, d := range t.Devices {
-		c.Devices = append(c.Devices, DeviceInfo{d.Ordinal, d.Name, d.UUID, d.ComputeMajor, d.ComputeMinor, d.SMs, d.ClockHz,
+		c.Devices = append(c.Devices, DeviceInfo{d.Ordinal, f.DeviceName(d.Ordinal), d.UUID, d.ComputeMajor, d.ComputeMinor, d.SMs, d.ClockHz,
 			d.MemoryBytes, d.BandwidthBps, d.L2Bytes, slices.Contains(used, d.Ordinal)})
 	}
 	for _, d := range used {

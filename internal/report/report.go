@@ -118,8 +118,8 @@ type TopCopy struct {
 	Name         string  `json:"name"` // HtoD pageable -> device
 	CallsPerStep float64 `json:"calls_per_step"`
 	MsPerStep    float64 `json:"ms_per_step"`
-	MBPerStep    float64 `json:"mb_per_step"`
-	GBs          float64 `json:"gb_per_s"`
+	MBPerStep    float64 `json:"mb_per_step"` // 0: not recorded
+	GBs          float64 `json:"gb_per_s"`    // 0: not known
 }
 
 // TopSync is a call in which the host waits for a device, where it was made.
@@ -153,6 +153,7 @@ type Abstained struct {
 
 // Capture says how far the capture can be trusted.
 type Capture struct {
+	Ranges   int      `json:"ranges"` // the program's own named ranges, step markers apart
 	Events   int64    `json:"events"`
 	Dropped  int64    `json:"dropped"`
 	Losses   []Loss   `json:"losses"`

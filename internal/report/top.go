@@ -193,9 +193,20 @@ func (o *one) topCopies(n int) []TopCopy {
 	for _, name := range sums.top(n) {
 		c := sums.rows[name]
 		out = append(out, TopCopy{Name: name, CallsPerStep: float64(c.n) * o.perDevice(), MsPerStep: o.gpuMs(c.ns),
-			MBPerStep: float64(c.bytes) / 1e6 * o.perDevice(), GBs: float64(c.bytes) / math.Max(1, float64(c.ns))})
+			MBPerStep: float64(c.bytes) / 1e6 * o.perDevice(), GBs: rateGBs(c.bytes, c.ns)})
 	}
 	return out
+}
+
+// maxGBs is more than any GPU moves, out of its caches too: old CUPTI's memsets of 4 GB last a microsecond.
+const maxGBs = 20_000
+
+// rateGBs is bytes per nanosecond, or 0 where the record cannot be right.
+func rateGBs(bytes, ns int64) float64 {
+	if r := float64(bytes) / math.Max(1, float64(ns)); r <= maxGBs {
+		return r
+	}
+	return 0
 }
 
 // bytesOf is a size; 0 where the capture has none (ROCm's memsets).

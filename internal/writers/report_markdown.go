@@ -142,7 +142,7 @@ func hostOpRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 
 func copyRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 	for _, c := range r.TopCopies {
-		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, msDigits(c.GBs)), perStep(c.CallsPerStep)})
+		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), perStep(c.CallsPerStep)})
 	}
 	return rows
 }

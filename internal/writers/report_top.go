@@ -47,7 +47,7 @@ func (p *printer) topOps(r *report.Report) {
 }
 
 // hostOpsTitle heads the operators of a capture without GPU work.
-const hostOpsTitle = "Operators and ranges, by host time outside inner ones"
+const hostOpsTitle = "Operators and ranges, by host time of all threads without inner ones"
 
 func (p *printer) topCopies(r *report.Report) {
 	if len(r.TopCopies) == 0 {
@@ -57,10 +57,18 @@ func (p *printer) topCopies(r *report.Report) {
 	digits := msDigits(r.Budget.StepMs())
 	var rows [][]string
 	for _, c := range r.TopCopies {
-		rows = append(rows, []string{p.clean(c.Name), fixed(c.MsPerStep, digits), fixed(c.MBPerStep, msDigits(c.MBPerStep)), fixed(c.GBs, msDigits(c.GBs)), perStep(c.CallsPerStep)})
+		rows = append(rows, []string{p.clean(c.Name), fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), perStep(c.CallsPerStep)})
 	}
 	p.grid([]gridColumn{{head: "Copies", flex: true}, {head: "ms/step", right: true}, {head: "MB/step", right: true},
 		{head: "GB/s", right: true, drop: 2}, {head: "calls/step", right: true, drop: 1}}, rows)
+}
+
+// known is a quantity that is not recorded where it is 0.
+func known(v float64) string {
+	if v <= 0 {
+		return "-"
+	}
+	return fixed(v, msDigits(v))
 }
 
 func (p *printer) topSyncs(r *report.Report) {
