@@ -37,7 +37,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	causes := e.Facts.CallCauses()
 	next := e.NextOnThread()
 	prev := e.PrevOnThread()
-	v := &values{e: e, ordinary: ordinaryPause(e), lanes: onLanes(e)}
+	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e)}
 	n := 0
 	for i := range e.Calls {
 		c := &e.Calls[i]
@@ -46,12 +46,12 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 		}
 		n++
 		if c.N > 0 { // a blocking copy to the host
-			dropBehind(e, int32(i), next)
+			v.dropBehind(int32(i), next)
 			v.read(int32(i))
 			e.DropCall(int32(i))
 			continue
 		}
-		dropBehind(e, int32(i), next)
+		v.dropBehind(int32(i), next)
 		if p := prev[i]; p >= 0 && readsBack(e, p) && !e.Calls[p].Dropped {
 			v.read(p)
 			e.DropCall(p)
@@ -80,21 +80,16 @@ func readsBack(e *replay.Edit, i int32) bool {
 	if c.N != 1 {
 		return false
 	}
-	w := &e.Works[c.First]
-	if w.Kind != facts.WorkCopy {
-		return false
-	}
-	t, row := e.Facts.Trace, e.Facts.Work().Row[w.Row]
-	return t.Copies.Kind[row] == model.CopyDtoH
+	return copyKind(e, c.First) == model.CopyDtoH
 }
 
 // dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a usual pause.
-func dropBehind(e *replay.Edit, i int32, next []int32) {
-	k := next[i]
+func (v *values) dropBehind(i int32, next []int32) {
+	e, k := v.e, next[i]
 	if k < 0 || e.Calls[k].Pred != i {
 		return
 	}
-	usual := e.UsualPauseNs(e.Calls[i].Thread)
+	usual := v.usual(e.Calls[i].Thread)
 	if usual > 0 && e.Calls[k].GapNs > workOnValue*usual {
 		e.DropGap(k, usual)
 		e.Assume("host work right behind a wait worked on the value that was waited for")
@@ -107,6 +102,7 @@ const workOnValue = 10
 // values finds the kernels that computed values which are no longer read.
 type values struct {
 	e        *replay.Edit
+	usual    func(thread int32) int64
 	ordinary func(thread int32) int64
 	lanes    [][]int32
 	kernels  int

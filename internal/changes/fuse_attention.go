@@ -36,6 +36,7 @@ const forwardProducts, backwardProducts = 2, 5
 func applyFuseAttention(e *replay.Edit, arg string) (int, error) {
 	ordinary := ordinaryPause(e)
 	work := flopsOf(e)
+	about := attentionOf(e)
 	n, shaped := 0, 0
 	for _, works := range onLanes(e) {
 		taken := 0 // the first work behind the last region
@@ -52,7 +53,7 @@ func applyFuseAttention(e *replay.Edit, arg string) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			known, err := r.fuse(e, p, work, ordinary)
+			known, err := r.fuse(e, p, work, about, ordinary)
 			if err != nil {
 				return 0, err
 			}
@@ -184,15 +185,31 @@ func rowsOf(e *replay.Edit, i int32) float64 {
 	return rows
 }
 
-// length is how long the sequence is: a row of the scores. Backward kernels do not tell; then all of the capture's are alike.
-func (r *region) length(e *replay.Edit) float64 {
+// attentionFacts is what the capture's forward regions tell of its backward ones.
+type attentionFacts struct {
+	length float64 // of the sequences, if some softmax tells
+	causal bool    // triangular masks are made
+}
+
+func attentionOf(e *replay.Edit) (out attentionFacts) {
+	for i := range e.Works {
+		switch k := kindOf(e, int32(i)); {
+		case k.Class == facts.ClassMask:
+			out.causal = true
+		case k.Class == facts.ClassSoftmax && !k.Log && k.RowLog2 > 0 && out.length == 0:
+			out.length = math.Exp2(float64(k.RowLog2))
+		}
+	}
+	return out
+}
+
+// length is how long the sequence is: a row of the scores. Where the softmax does not tell, all of the capture's are alike.
+func (r *region) length(e *replay.Edit, about attentionFacts) float64 {
 	if n := rowLength(e, r.softmax); n > 0 {
 		return n
 	}
-	for i := range e.Works {
-		if k := kindOf(e, int32(i)); k.Class == facts.ClassSoftmax && !k.Log && k.RowLog2 > 0 {
-			return math.Exp2(float64(k.RowLog2))
-		}
+	if about.length > 0 {
+		return about.length
 	}
 	if n := rowsOf(e, r.softmax) * 32 / 128; n > 0 { // a block a row
 		return r.scores / n
@@ -201,7 +218,7 @@ func (r *region) length(e *replay.Edit) float64 {
 }
 
 // fuse makes one kernel of the region: its first product. It says whether shapes told the size of a head.
-func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, ordinary func(int32) int64) (bool, error) {
+func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, about attentionFacts, ordinary func(int32) int64) (bool, error) {
 	products := float64(forwardProducts)
 	if r.backward {
 		products = backwardProducts
@@ -212,7 +229,7 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, ord
 			head, worst, known = d, d, true
 		}
 	}
-	length := r.length(e)
+	length := r.length(e, about)
 	if length == 0 {
 		return false, &NotAllowedError{"cannot tell how long the sequences are: the capture has neither grids nor shapes; record with torch.profiler(record_shapes=True)"}
 	}
@@ -221,7 +238,7 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, ord
 		return false, &NotAllowedError{p.Name + " has no matrix units for 16-bit types"}
 	}
 	ns := 2 * products * r.scores * head / unit / 1e3
-	causal := r.causal || r.causalForward(e)
+	causal := r.causal || r.backward && about.causal
 	if causal {
 		ns /= 2
 	}
@@ -251,18 +268,4 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, ord
 		}
 	}
 	return known, nil
-}
-
-// causalForward says, of a backward region, whether the capture's forward regions make triangular masks: the mask
-// is made once.
-func (r *region) causalForward(e *replay.Edit) bool {
-	if !r.backward {
-		return false
-	}
-	for i := range e.Works {
-		if kindOf(e, int32(i)).Class == facts.ClassMask {
-			return true
-		}
-	}
-	return false
 }

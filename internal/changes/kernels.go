@@ -52,6 +52,15 @@ func kindOf(e *replay.Edit, i int32) facts.KernelKind {
 // rowOf is the row of a piece of work in the table of its kind.
 func rowOf(e *replay.Edit, i int32) uint32 { return e.Facts.Work().Row[e.Works[i].Row] }
 
+// copyKind is the direction of a copy; of other work, CopyUnknown.
+func copyKind(e *replay.Edit, i int32) model.CopyKind {
+	row := int(rowOf(e, i))
+	if kinds := e.Facts.Trace.Copies.Kind; e.Works[i].Kind == facts.WorkCopy && row < len(kinds) {
+		return kinds[row]
+	}
+	return model.CopyUnknown
+}
+
 // threadsOf is how many threads a kernel has; 0: not recorded.
 func threadsOf(e *replay.Edit, i int32) float64 {
 	k, row := &e.Facts.Trace.Kernels, int(rowOf(e, i))
@@ -112,17 +121,23 @@ func dropBetween(e *replay.Edit, from, to int32, ordinary func(thread int32) int
 	}
 }
 
-// ordinaryPause returns a function that says up to what length host work before a launch prepares that launch.
-func ordinaryPause(e *replay.Edit) func(thread int32) int64 {
+// usualPause returns a function that says what the host work between two calls of a thread is in the median; 0: too few.
+func usualPause(e *replay.Edit) func(thread int32) int64 {
 	known := make(map[int32]int64)
 	return func(thread int32) int64 {
 		ns, seen := known[thread]
 		if !seen {
-			ns = max(workOnValue*e.UsualPauseNs(thread), leastPauseNs)
+			ns = e.UsualPauseNs(thread)
 			known[thread] = ns
 		}
 		return ns
 	}
+}
+
+// ordinaryPause returns a function that says up to what length host work before a launch prepares that launch.
+func ordinaryPause(e *replay.Edit) func(thread int32) int64 {
+	usual := usualPause(e)
+	return func(thread int32) int64 { return max(workOnValue*usual(thread), leastPauseNs) }
 }
 
 // leastPauseNs: host work of up to this much before a launch is an operator's, whatever the thread's usual pause.
@@ -170,20 +185,22 @@ func peakOf(e *replay.Edit, ordinal uint32, toTell string) (*peaks.Peak, error) 
 // kept, and what it makes of weights must be made anew in each step.
 func trains(e *replay.Edit) bool {
 	t := e.Facts.Trace
+	seen := make(map[model.StringID]bool)
 	for i, k := range e.Facts.KernelKinds() {
-		if k.Class == facts.ClassForeach || k.Backward {
-			return true
+		id := t.Kernels.Name[i]
+		if seen[id] {
+			continue
 		}
-		if k.Class == facts.ClassOther || k.Class == facts.ClassPointwise || k.Class == facts.ClassNorm {
-			if strings.Contains(strings.ToLower(t.Strings.Text(t.Kernels.Name[i])), "backward") {
-				return true
-			}
+		seen[id] = true
+		if k.Class == facts.ClassForeach || k.Backward || strings.Contains(strings.ToLower(t.Strings.Text(id)), "backward") {
+			return true
 		}
 	}
 	for _, id := range t.Ops.Name {
-		if strings.HasPrefix(t.Strings.Text(id), "autograd::engine") {
+		if !seen[id] && strings.HasPrefix(t.Strings.Text(id), "autograd::engine") {
 			return true
 		}
+		seen[id] = true
 	}
 	return false
 }

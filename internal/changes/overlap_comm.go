@@ -44,8 +44,13 @@ func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
 	if n == 0 {
 		return 0, ErrNoMatch
 	}
+	talks := make([]bool, len(e.Lanes))
+	for i := range e.Works {
+		w := &e.Works[i]
+		talks[w.Lane] = talks[w.Lane] || w.Kind == facts.WorkComm
+	}
 	for i := range e.Waits {
-		if w := &e.Waits[i]; w.Lane < int32(len(computes)) && w.From < int32(len(computes)) && computes[w.Lane] && !computes[w.From] && communicates(e, w.From) {
+		if w := &e.Waits[i]; int(max(w.Lane, w.From)) < len(computes) && computes[w.Lane] && !computes[w.From] && talks[w.From] {
 			w.Dropped = true
 		}
 	}
@@ -58,16 +63,6 @@ func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
 	e.Contend()
 	e.Assume("the optimizer, or else the next step, is the first to need what collectives bring")
 	return n, nil
-}
-
-// communicates says whether a stream has communication kernels.
-func communicates(e *replay.Edit, lane int32) bool {
-	for i := range e.Works {
-		if e.Works[i].Lane == lane && e.Works[i].Kind == facts.WorkComm {
-			return true
-		}
-	}
-	return false
 }
 
 // lastOnLane is the work that is issued to a stream before work i, or -1.

@@ -30,8 +30,9 @@ const asyncCopyCallNs = 5_000
 // memory, at the speed of pinned memory, or those that are asynchronous already, as they are.
 func moveCopies(e *replay.Edit, pageable bool) (int, error) {
 	var moved []int32 // calls
+	computes := computingLanes(e)
 	for i := range e.Calls {
-		if c := &e.Calls[i]; !c.Dropped && c.N == 1 && movable(e, c, pageable) {
+		if c := &e.Calls[i]; !c.Dropped && c.N == 1 && movable(e, c, pageable, computes) {
 			moved = append(moved, int32(i))
 		}
 	}
@@ -96,30 +97,20 @@ func busier(e *replay.Edit, moved []int32) {
 }
 
 // movable says whether a call's only work is a copy to the device that can be made ahead.
-func movable(e *replay.Edit, c *replay.Call, pageable bool) bool {
+func movable(e *replay.Edit, c *replay.Call, pageable bool, computes []bool) bool {
 	w := &e.Works[c.First]
 	if w.Kind != facts.WorkCopy || w.Dropped {
 		return false
 	}
 	t, row := e.Facts.Trace, e.Facts.Work().Row[w.Row]
-	if t.Copies.Kind[row] != model.CopyHtoD || int(row) >= len(t.Copies.Bytes) || t.Copies.Bytes[row] <= smallCopyBytes {
+	if copyKind(e, c.First) != model.CopyHtoD || int(row) >= len(t.Copies.Bytes) || t.Copies.Bytes[row] <= smallCopyBytes {
 		return false
 	}
 	isPageable := int(row) < len(t.Copies.Src) && t.Copies.Src[row] == model.MemPageable
 	if pageable {
 		return isPageable
 	}
-	return !isPageable && sharesLane(e, w.Lane)
-}
-
-// sharesLane says whether kernels run on a stream.
-func sharesLane(e *replay.Edit, lane int32) bool {
-	for i := range e.Works {
-		if e.Works[i].Lane == lane && e.Works[i].Kind.IsCompute() {
-			return true
-		}
-	}
-	return false
+	return !isPageable && computes[w.Lane]
 }
 
 // need makes the first kernels behind each copy wait for the copy of the step before instead, and moves
@@ -162,7 +153,7 @@ func copySpeed(e *replay.Edit, device uint32) (replay.Range, string, error) {
 	t := e.Facts.Trace
 	var seen []float64
 	for i, kind := range t.Copies.Kind {
-		if kind == model.CopyHtoD && i < len(t.Copies.Src) && t.Copies.Src[i] == model.MemPinned && t.Copies.Device[i] == device && t.Copies.Bytes[i] >= 1e6 && t.Copies.DurNs[i] > 0 {
+		if kind == model.CopyHtoD && i < len(t.Copies.Src) && t.Copies.Src[i] == model.MemPinned && i < len(t.Copies.Device) && t.Copies.Device[i] == device && i < len(t.Copies.Bytes) && t.Copies.Bytes[i] >= 1e6 && t.Copies.DurNs[i] > 0 {
 			seen = append(seen, float64(t.Copies.Bytes[i])/float64(t.Copies.DurNs[i])*1e9)
 		}
 	}
