@@ -8,10 +8,13 @@ import (
 	"lacuna/internal/golden"
 )
 
-// The pages are those of the tables and commands that are there.
+// The pages are those of the tables, rules, changes and commands that are there.
 func TestPagesAreCurrent(t *testing.T) {
 	docs := filepath.Join(golden.Root(t), "docs")
-	want := pages()
+	want, err := pages(golden.Root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range want {
 		have, err := os.ReadFile(filepath.Join(docs, name))
 		if err != nil || string(have) != text {

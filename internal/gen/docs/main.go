@@ -1,5 +1,5 @@
-// Docs writes the pages that are made from the shelves: docs/tables and docs/cli. It runs after the
-// lists are current, since it is built from them.
+// Docs writes the pages that are made from the shelves: docs/tables, docs/rules, docs/changes and docs/cli. It
+// runs after the lists are current, since it is built from them.
 package main
 
 import (
@@ -10,19 +10,21 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/changes"
 	"lacuna/internal/commands"
+	"lacuna/internal/rules"
 	"lacuna/internal/tables"
 )
 
 func main() {
-	if err := write("../../docs"); err != nil {
+	if err := write("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, "gen/docs:", err)
 		os.Exit(1)
 	}
 }
 
-// pages is every generated page by its path under docs.
-func pages() map[string]string {
+// pages is every generated page by its path under docs. root is the folder of go.mod.
+func pages(root string) (map[string]string, error) {
 	out := make(map[string]string)
 	for name, text := range commands.Pages() {
 		out["cli/"+name] = text
@@ -30,18 +32,32 @@ func pages() map[string]string {
 	for name, text := range tablePages(tables.All) {
 		out["tables/"+name] = text
 	}
-	return out
+	for name, text := range changePages(changes.All) {
+		out["changes/"+name] = text
+	}
+	diagnoses, err := rulePages(rules.All, filepath.Join(root, "internal/rules/testdata"))
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range diagnoses {
+		out["rules/"+name] = text
+	}
+	return out, nil
 }
 
 // folders is where nothing but generated pages lies.
-var folders = []string{"cli", "tables"}
+var folders = []string{"changes", "cli", "rules", "tables"}
 
 // write makes docs hold exactly the pages. go generate runs it in internal/gen.
-func write(docs string) error {
+func write(root string) error {
+	docs := filepath.Join(root, "docs")
 	if _, err := os.Stat(docs); err != nil {
 		return fmt.Errorf("not in internal/gen; run go generate ./... (%w)", err)
 	}
-	want := pages()
+	want, err := pages(root)
+	if err != nil {
+		return err
+	}
 	old, err := strangers(docs, want)
 	if err != nil {
 		return err
