@@ -1,0 +1,133 @@
+// Accuracy measures how right lacuna is, on programs whose truth is known: the step without a profiler,
+// the step after a repair, the fault that was planted. It writes docs/accuracy.md.
+//
+//	go run ./internal/accuracy                                      # the corpus beside the repository
+//	go run ./internal/accuracy -captures DIR -runs FILE             # more captures, better truth
+//	go run ./internal/accuracy -only data_loading -o -              # one case, to stdout
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
+}
+
+// paths is a flag that may be given several times.
+type paths []string
+
+func (p *paths) String() string     { return strings.Join(*p, " ") }
+func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
+	corpus := flags.String("corpus", "../shared/corpus/system", "folder of CASE/VARIANT captures with CASE/truth.json, seen while lacuna was made")
+	out := flags.String("o", "docs/accuracy.md", "file to write; - is stdout")
+	only := flags.String("only", "", "regular expression over CASE")
+	date := flags.String("date", time.Now().Format(time.DateOnly), "date that the page bears")
+	var heldOut, runs paths
+	flags.Var(&heldOut, "captures", "more such folders, of programs that were not seen; may be repeated")
+	flags.Var(&runs, "runs", "runs without a profiler, a line of JSON each; may be repeated")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	page := &Page{Date: *date, Call: strings.TrimSpace("go run ./internal/accuracy " + strings.Join(shown(args), " "))}
+	for i, dir := range append([]string{*corpus}, heldOut...) {
+		set, err := measureFolder(ctx, dir, runs, pattern)
+		if errors.Is(err, fs.ErrNotExist) && i == 0 {
+			return fmt.Errorf("%s: no captures there; -corpus says where they are", dir)
+		}
+		if err != nil {
+			return err
+		}
+		set.Seen = i == 0
+		page.Sets = append(page.Sets, set)
+	}
+	if *out == "-" {
+		return page.Write(os.Stdout)
+	}
+	var b strings.Builder
+	if err := page.Write(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(*out, []byte(b.String()), 0o666)
+}
+
+// shown is the arguments without where the page goes: folders by their last name, since the rest is of one machine.
+func shown(args []string) (out []string) {
+	for i := 0; i < len(args); i++ {
+		switch strings.TrimLeft(args[i], "-") {
+		case "o", "date":
+			i++
+		case "captures", "runs", "corpus":
+			if i+1 < len(args) {
+				out = append(out, args[i], filepath.Base(args[i+1]))
+				i++
+			}
+		default:
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// A Set is what was measured of one folder.
+type Set struct {
+	Name        string
+	Seen        bool // while constants were chosen
+	Captures    []*Capture
+	Predictions []*Prediction
+}
+
+// measureFolder measures every capture of a folder.
+func measureFolder(ctx context.Context, dir string, runs []string, only *regexp.Regexp) (*Set, error) {
+	truth := make(Truth)
+	if err := truth.AddFolder(dir); err != nil {
+		return nil, err
+	}
+	for _, path := range runs {
+		if err := truth.AddRuns(path); err != nil {
+			return nil, err
+		}
+	}
+	set := &Set{Name: filepath.Base(dir)}
+	all := truth.Sorted()
+	for _, v := range all {
+		if !only.MatchString(v.Case) {
+			continue
+		}
+		repaired := slices.DeleteFunc(slices.Clone(all), func(x *Variant) bool {
+			return x.Case != v.Case || x.Base != v.Name || len(x.Changes()) == 0
+		})
+		for _, f := range formats {
+			if v.Paths[f.name] == "" {
+				continue
+			}
+			c, p, err := measure(ctx, v, f.name, repaired)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Paths[f.name], err)
+			}
+			fmt.Fprintf(os.Stderr, "%s/%s %s\n", v.Case, v.Name, f.name)
+			set.Captures, set.Predictions = append(set.Captures, c), append(set.Predictions, p...)
+		}
+	}
+	return set, nil
+}

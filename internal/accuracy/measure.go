@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"lacuna/internal/changes"
+	"lacuna/internal/diagnose"
+	"lacuna/internal/facts"
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
+	"lacuna/internal/report"
+)
+
+// A Capture is one capture of a variant and what is said of it.
+type Capture struct {
+	*Variant
+	Format  string
+	Why     string // why it cannot be replayed, or ""
+	SelfPct float64
+	Now     Estimate // the step without the profiler
+	Report  *report.Report
+	Again   *Again // the repair made once more, where it was made already
+}
+
+// Again is a repair applied to the program that has it: it must gain nothing.
+type Again struct {
+	Changes []string
+	WhyNot  string   // why it was not made: the best answer
+	Gain    Estimate // ms
+}
+
+// An Estimate is a number with its bounds.
+type Estimate struct{ Ms, LowMs, HighMs float64 }
+
+// Holds says whether the truth lies within the bounds.
+func (e Estimate) Holds(truth float64) bool { return e.LowMs <= truth && truth <= e.HighMs }
+
+// ErrorOf is how far an estimate is from the truth, as a share of the truth.
+func ErrorOf(estimate, truth float64) float64 { return estimate/truth - 1 }
+
+// A Prediction is one change to one capture, beside what the change did. Estimates under the tool are shares
+// of the step before, since the truth is: a share cancels what the tool costs both.
+type Prediction struct {
+	*Capture
+	Fixed   *Variant
+	Changes []string
+	WhyNot  string // why it was not predicted, or ""
+
+	Free     Estimate // ms without the profiler
+	FreeGain Estimate // ms
+	Under    Estimate // of the step before, under the same tool
+}
+
+// FreeTruth is the repaired program's step, 0 if it was not timed.
+func (p *Prediction) FreeTruth() float64 { return p.Fixed.StepMs() }
+
+// GainTruth is what the repair gains, by the program's own clock.
+func (p *Prediction) GainTruth() float64 { return p.Variant.StepMs() - p.Fixed.StepMs() }
+
+// drained says whether a repaired program was captured in a state that it cannot keep up: its clock at that time
+// is no truth of it. The corpus' README says so of data_loading.
+func (v *Variant) drained() bool { return v.Case == "data_loading" && v.Name == "fixed" }
+
+const drainedWhy = "the steps captured ate batches that were made before"
+
+// UnderTruth is the repaired step as a share of the step before, both under the tool; 0 if either was not captured.
+func (p *Prediction) UnderTruth() float64 {
+	if p.Fixed.drained() || p.Variant.Under[p.Format] == 0 {
+		return 0
+	}
+	return p.Fixed.Under[p.Format] / p.Variant.Under[p.Format]
+}
+
+// Kind says whether a change swaps kernels for others, or only changes when things happen.
+func (p *Prediction) Kind() string {
+	for _, c := range p.Changes {
+		name, _, _ := strings.Cut(c, ":")
+		switch name {
+		case "fuse", "fuse-attention", "fuse-optimizer", "tensor-cores", "drop-casts", "drop", "scale", "gpu":
+			return "kernels"
+		}
+	}
+	return "scheduling"
+}
+
+// measure reads a capture, diagnoses it, and predicts every repair of it that was timed.
+func measure(ctx context.Context, v *Variant, format string, repaired []*Variant) (*Capture, []*Prediction, error) {
+	trace, err := reader.Open(ctx, v.Paths[format], readers.All, reader.Options{Need: diagnose.Needs})
+	if err != nil {
+		return nil, nil, err
+	}
+	f := facts.Of(trace)
+	c := &Capture{Variant: v, Format: format}
+	if c.Report, err = report.Build([]*facts.Facts{f}, report.Options{}); err != nil {
+		return nil, nil, err
+	}
+	if err := diagnose.Add(c.Report, f, facts.StepOptions{}); err != nil {
+		return nil, nil, err
+	}
+	x, err := diagnose.WhatIf(f, facts.StepOptions{}, nil)
+	var cannot *diagnose.CannotError
+	switch {
+	case errors.As(err, &cannot):
+		c.Why = cannot.Why
+		return c, nil, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	c.SelfPct = x.SelfErrorPct
+	c.Now = Estimate{x.Unprofiled.NowMs, x.Unprofiled.NowLowMs, x.Unprofiled.NowHighMs}
+	if c.Again, err = again(f, v); err != nil {
+		return nil, nil, err
+	}
+	var out []*Prediction
+	for _, fixed := range repaired {
+		p, err := predict(f, c, fixed)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", fixed.Name, err)
+		}
+		out = append(out, p)
+	}
+	return c, out, nil
+}
+
+// ask replays a capture with changes. why says what was not made.
+func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err error) {
+	for _, text := range texts {
+		if _, _, err := changes.Find(text); err != nil {
+			return nil, err.Error(), nil
+		}
+	}
+	if x, err = diagnose.WhatIf(f, facts.StepOptions{}, texts); err != nil {
+		return nil, "", err
+	}
+	for _, a := range x.Changes {
+		if !a.Applied {
+			return x, a.Change + " " + a.WhyNot, nil
+		}
+	}
+	return x, "", nil
+}
+
+// again asks what the repair that a variant has would gain once more; nil if it is no repair.
+func again(f *facts.Facts, v *Variant) (*Again, error) {
+	if v.Base == "" || len(v.Changes()) == 0 {
+		return nil, nil
+	}
+	a := &Again{Changes: v.Changes()}
+	x, why, err := ask(f, a.Changes)
+	if a.WhyNot = why; err == nil && why == "" {
+		a.Gain = Estimate{x.Unprofiled.GainMs, x.Unprofiled.GainLowMs, x.Unprofiled.GainHighMs}
+	}
+	return a, err
+}
+
+// predict asks what a repair makes of a capture.
+func predict(f *facts.Facts, c *Capture, fixed *Variant) (*Prediction, error) {
+	p := &Prediction{Capture: c, Fixed: fixed, Changes: fixed.Changes()}
+	x, why, err := ask(f, p.Changes)
+	if p.WhyNot = why; err != nil || why != "" {
+		return p, err
+	}
+	if math.Abs(x.SelfErrorPct) > maxSelfPct && p.Kind() == "scheduling" {
+		p.WhyNot = fmt.Sprintf("the replay explains the step to %.1f %% only", x.SelfErrorPct)
+		return p, nil
+	}
+	u := x.Unprofiled
+	p.Free, p.FreeGain = Estimate{u.PredictedMs, u.LowMs, u.HighMs}, Estimate{u.GainMs, u.GainLowMs, u.GainHighMs}
+	p.Under = Estimate{x.PredictedMs / x.ReplayedStepMs, x.LowMs / x.ReplayedStepMs, x.HighMs / x.ReplayedStepMs}
+	return p, nil
+}
+
+// maxSelfPct is the self-error from which a capture says nothing of changes of its schedule.
+const maxSelfPct = 3
