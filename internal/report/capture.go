@@ -42,7 +42,7 @@ func inputName(info *model.Info) string {
 }
 
 // narrowShare is the share of the GPU work under which the steps are not what the capture is about.
-const narrowShare = 0.5
+const narrowShare = 0.2
 
 // narrow warns of steps that hold little of the capture's GPU work.
 func (o *one) narrow() []string {
