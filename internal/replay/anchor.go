@@ -70,3 +70,22 @@ func (p *Program) windowEnd(r *Run) int64 {
 	}
 	return end
 }
+
+// SteadyNs is the mean step of a run as it goes on: where the device has nothing queued at the first step and is the limit
+// later, the steps in which the queue fills are left out. A capture of few steps that begins with an empty queue, or a
+// change that makes the device the limit, would count the filling to each step.
+func (p *Program) SteadyNs(r *Run) float64 {
+	n := len(p.Anchors) - 1
+	if n < 3 || p.Anchors[0] == none || p.Anchors[n] == none || r.Bound[p.Anchors[0]] != BoundLaunch {
+		return p.StepNs(r)
+	}
+	from := n
+	for from > 0 && r.Bound[p.Anchors[from]] != BoundLaunch {
+		from--
+	}
+	from++ // from here on no step's first work waited for its launch
+	if n-from < 2 || 2*from > n {
+		return p.StepNs(r)
+	}
+	return float64(p.beginsAt(r, p.Anchors[n])-p.beginsAt(r, p.Anchors[from])) / float64(n-from)
+}

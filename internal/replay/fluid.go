@@ -17,8 +17,8 @@ import (
 const (
 	kappaMid, kappaLow, kappaHigh = 0.5, 0.25, 0.75
 
-	maxRelaxations = 12
-	relaxed        = 0.0005 // of a step: less change from one round to the next is none
+	maxRelaxations = 30
+	relaxed        = 0.002 // of a kernel's duration: less change from one round to the next is none
 )
 
 // A contention is what kernels need of their devices and when they ran as recorded.
@@ -90,28 +90,21 @@ func (p *Program) relax(opt Options) *Run {
 	}
 	run := p.simulate(opt, nil)
 	for range maxRelaxations {
-		before := p.lastNs(run)
-		s := newSchedule(p, c.use, run.WorkStart, run.WorkEnd)
+		s, most := newSchedule(p, c.use, run.WorkStart, run.WorkEnd), 0.0
 		for i := range opt.stretch {
 			dur := float64(run.WorkEnd[i]-run.WorkStart[i]) / opt.stretch[i]
 			if dur > 0 && c.use[i] > 0 {
+				was := opt.stretch[i]
 				opt.stretch[i] = max(alone[i], s.takes(int32(i), dur*alone[i], kappa)/dur)
+				most = max(most, math.Abs(opt.stretch[i]/was-1))
 			}
 		}
 		run = p.simulate(opt, nil)
-		if d := float64(p.lastNs(run) - before); d*d <= relaxed*relaxed*p.StepNs(run)*p.StepNs(run) {
+		if most < relaxed {
 			break
 		}
 	}
 	return run
-}
-
-// lastNs is when the last work ends.
-func (p *Program) lastNs(r *Run) int64 {
-	if len(r.WorkEnd) == 0 {
-		return 0
-	}
-	return slices.Max(r.WorkEnd)
 }
 
 // A schedule is when the work of each stream ran.
