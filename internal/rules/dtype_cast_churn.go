@@ -50,7 +50,7 @@ func checkDtypeCastChurn(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.85, c.perStep(ns), "%s a step from one type to another take %s of %s", numbered(float64(len(rows))*c.PerStep, "cast"), ms(c.perStep(ns)), ms(c.StepNs))
+	f := out.Add(0.85, c.perStep(ns), "%s a step from one type to another take %s of %s", several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", why, 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 	f.Repair("drop-casts")
 }

@@ -21,9 +21,16 @@ type lane []int32
 
 // lanes is the streams that did work within the steps looked at, the first to start first.
 func (c *Case) lanes() []lane {
+	if c.memo.lanes == nil {
+		c.memo.lanes = c.findLanes()
+	}
+	return c.memo.lanes
+}
+
+func (c *Case) findLanes() []lane {
 	w, window := c.Facts.Work(), c.Steps.Window()
 	index := make(map[facts.Lane]int)
-	var out []lane
+	out := []lane{}
 	for i := range w.Len() {
 		if !window.Contains(w.StartNs[i]) {
 			continue
@@ -144,6 +151,39 @@ func (c *Case) sameSize(a, b int32) bool {
 	return max(n, m)-min(n, m) < max(unitN, unitM)
 }
 
+// A crowd is when several kernels run on a device at once.
+type crowd struct {
+	c        *Case
+	byDevice map[uint32]interval.Set
+}
+
+// crowded finds when several kernels run at once.
+func (c *Case) crowded() crowd {
+	w := c.Facts.Work()
+	out := crowd{c, make(map[uint32]interval.Set)}
+	endNs, shared := make(map[uint32]int64), make(map[uint32][]interval.Span)
+	for i := range w.Len() { // in order of start
+		if !w.Kind[i].IsCompute() {
+			continue
+		}
+		d := w.Device[i]
+		if end := min(endNs[d], w.EndNs[i]); end > w.StartNs[i] {
+			shared[d] = append(shared[d], interval.Span{StartNs: w.StartNs[i], EndNs: end})
+		}
+		endNs[d] = max(endNs[d], w.EndNs[i])
+	}
+	for d, spans := range shared {
+		out.byDevice[d] = interval.Union(spans)
+	}
+	return out
+}
+
+// of is how long a piece of work shares its device with a kernel of another stream.
+func (x crowd) of(row int32) int64 {
+	w := x.c.Facts.Work()
+	return x.byDevice[w.Device[row]].Clip(interval.Span{StartNs: w.StartNs[row], EndNs: w.EndNs[row]}).TotalNs()
+}
+
 // sameStep says whether two pieces of work start in one step.
 func (c *Case) sameStep(a, b int32) bool {
 	w := c.Facts.Work()
@@ -204,14 +244,6 @@ func (c *Case) ownerOf(row int32) string {
 // startText is when a piece of work starts, for people.
 func (c *Case) startText(row int32) string {
 	return ms(float64(c.Facts.Work().StartNs[row] - c.Steps.Window().StartNs))
-}
-
-// numbered is a number of things a step: "1 kernel", "12 kernels".
-func numbered(n float64, what string) string {
-	if text := number(n); text != "1" {
-		return text + " " + what + "s"
-	}
-	return "1 " + what
 }
 
 // maxShort is how long a kernel's name may be among evidence.

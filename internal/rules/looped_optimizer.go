@@ -63,7 +63,7 @@ func checkLoopedOptimizer(c *Case, out *Findings) {
 		return
 	}
 	n := float64(len(rows)) * c.PerStep / c.deviceCount()
-	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s a step, %s of %s", numbered(n, "kernel"), ms(c.perStep(spans)), ms(c.StepNs))
+	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s a step, %s of %s", several(n, "kernel", "kernels"), ms(c.perStep(spans)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("runs of pointwise kernels whose names repeat in cycles, about %s times a step; they keep the device busy for %s of the %s that they last",
 		number(float64(parameters)*c.PerStep/c.deviceCount()), ms(c.perStep(c.unionNs(rows))), ms(c.perStep(spans))), c.kernelRows(rows)...)
 	f.Repair("fuse-optimizer")

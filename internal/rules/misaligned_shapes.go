@@ -80,7 +80,7 @@ func checkMisalignedShapes(c *Case, out *Findings) {
 	if perStep < minWorkShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.75, perStep, "%s in 16 bits a step have sizes that are no multiple of %d: %s of %s", numbered(float64(len(rows))*c.PerStep, "product"), alignElements, ms(c.perStep(c.unionNs(rows))), ms(c.StepNs))
+	f := out.Add(0.75, perStep, "%s in 16 bits a step have sizes that are no multiple of %d: %s of %s", several(float64(len(rows))*c.PerStep, "product", "products"), alignElements, ms(c.perStep(c.unionNs(rows))), ms(c.StepNs))
 	if len(why) > 0 {
 		f.Because("sizes", why...)
 	}

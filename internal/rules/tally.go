@@ -13,6 +13,7 @@ type memo struct {
 	starved *starvation
 	waits   []wait
 	copies  []copied
+	lanes   []lane
 }
 
 // A step is a stall if it is longer than the median by more than the spread and a share of it.

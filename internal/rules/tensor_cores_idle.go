@@ -16,7 +16,8 @@ var tensorCoresIdle = Rule{
 Products of matrices and convolutions whose kernels compute in FP32 on the vector units (simt, ffma, sgemm and scudnn in their names), on
 a device whose matrix units are at least twice as fast in TF32 or 16 bits (table of peaks, data sheets).
 
-Kernels of under 10 µs are left out: launch and latency take most of their time, and on tensor cores they would hardly be shorter.
+Kernels of under 10 µs are left out: launch and latency take most of their time, and on tensor cores they would hardly be shorter. Of the
+time in which a kernel shares the device with others half is taken for its own.
 So are products of a matrix and a vector, which are limited by memory. What can be saved is at most what the ratio of the
 peaks leaves. Raised from 3 % of the step.`,
 	Limits: `
@@ -49,9 +50,10 @@ const (
 
 func checkTensorCoresIdle(c *Case, out *Findings) {
 	var rows []int32
+	crowd := c.crowded()
 	for _, l := range c.lanes() {
 		for _, r := range l {
-			if c.kind(r).FP32 && c.durNs(r) >= minProductNs {
+			if c.kind(r).FP32 && c.durNs(r) >= minProductNs && c.durNs(r)-crowd.of(r)/2 >= minProductNs {
 				rows = append(rows, r)
 			}
 		}
@@ -70,7 +72,7 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 		return // it has none: nothing idles
 	}
 	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "Products in FP32 take %s of %s; the tensor cores of this %s, up to %.0f times as fast, idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
-	f.Because(fmt.Sprintf("%s a step in FP32 on the vector units: %.1f %% of the step; %s reaches %.0f times the peak of FP32", numbered(float64(len(rows))*c.PerStep, "kernel"), 100*c.shareOfStep(ns), unit, ratio), c.kernelRows(rows)...)
+	f.Because(fmt.Sprintf("%s a step in FP32 on the vector units: %.1f %% of the step; %s reaches %.0f times the peak of FP32", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio), c.kernelRows(rows)...)
 	f.Repair("tensor-cores")
 }
 

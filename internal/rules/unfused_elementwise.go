@@ -55,9 +55,9 @@ func checkUnfusedElementwise(c *Case, out *Findings) {
 	for _, ch := range chains {
 		longest = max(longest, len(ch))
 	}
-	f := out.Add(0.85, c.perStep(saved), "%s a step move the same data again: %s of %s", numbered(float64(len(all))*c.PerStep, "pointwise kernel"), ms(c.perStep(c.sumNs(all))), ms(c.StepNs))
+	f := out.Add(0.85, c.perStep(saved), "%s a step move the same data again: %s of %s", several(float64(len(all))*c.PerStep, "pointwise kernel", "pointwise kernels"), ms(c.perStep(c.sumNs(all))), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s a step, of up to %d kernels on as many elements; without the longest of each chain they take %s a step (%.1f %%)",
-		numbered(float64(len(chains))*c.PerStep, "chain"), longest, ms(c.perStep(saved)), 100*c.shareOfStep(saved)), c.chainRows(chains)...)
+		several(float64(len(chains))*c.PerStep, "chain", "chains"), longest, ms(c.perStep(saved)), 100*c.shareOfStep(saved)), c.chainRows(chains)...)
 	f.Because("the kernels of these chains", c.kernelRows(all)...)
 	f.Repair("fuse:elementwise")
 }
