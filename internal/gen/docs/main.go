@@ -32,7 +32,11 @@ func pages(root string) (map[string]string, error) {
 	for name, text := range tablePages(tables.All) {
 		out["tables/"+name] = text
 	}
-	for name, text := range changePages(changes.All) {
+	repairs, err := changePages(changes.All, filepath.Join(root, "internal/changes/testdata"))
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range repairs {
 		out["changes/"+name] = text
 	}
 	diagnoses, err := rulePages(rules.All, filepath.Join(root, "internal/rules/testdata"))
