@@ -27,8 +27,8 @@ type Overhead struct {
 
 // overheads is the tools that are known, by the format of their captures.
 var overheads = map[string]Overhead{
-	"nsys":   {Tool: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35, MinShare: 0.05},
-	"kineto": {Tool: "torch.profiler", CallNs: 1_500, OtherNs: 750, OpNs: 500, InputNs: 500, FrameNs: 500, NodeNs: 150, Spread: 0.35, MinShare: 0.05},
+	"nsys":   {Tool: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
+	"kineto": {Tool: "torch.profiler", CallNs: 1_500, OtherNs: 750, OpNs: 500, InputNs: 500, FrameNs: 500, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
 }
 
 // OverheadOf is the overhead of the tool that made a capture; false if that tool is not known.
