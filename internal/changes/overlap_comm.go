@@ -10,7 +10,7 @@ var overlapComm = Change{
 	Syntax: "overlap-comm",
 	Title:  "collectives run beside the computation that does not need them yet",
 	Doc: `Communication kernels run on streams of their own. What computes no longer waits for them, until the optimizer's first
-kernel of the same step, else the first kernel of the next step. Kernels that run at once share the device, as in drop-stream-waits.
+kernel of the same step, else the first kernel of the next step, if that waited as recorded. Kernels that run at once share the device, as in drop-stream-waits.
 Durations stay: what a collective waits for other ranks, it waits still.`,
 	Assumes: "gradients are reduced in buckets while backward goes on; only the optimizer needs them",
 	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in time without prefetching",
@@ -91,8 +91,8 @@ func needCollectives(e *replay.Edit) {
 			continue
 		}
 		k, waiting := last[device]
-		if !waiting || !w.Kind.IsCompute() || w.Needs >= 0 {
-			continue
+		if !waiting || !w.Kind.IsCompute() || w.Needs >= 0 || w.StartNs < e.Works[k].StartNs+e.Works[k].DurNs {
+			continue // what began before the collective was done, as recorded, does not need it
 		}
 		if now != step[device] || kindOf(e, int32(i)).Class == facts.ClassForeach {
 			w.Needs = k
