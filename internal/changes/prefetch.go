@@ -5,16 +5,20 @@ import (
 	"strconv"
 	"strings"
 
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
 	"lacuna/internal/replay"
 	"lacuna/internal/unit"
 )
 
 var prefetch = Change{
 	Name:   "prefetch",
-	Syntax: "prefetch:RANGE[@WORKERS]",
+	Syntax: "prefetch:RANGE|before-copies[@WORKERS]",
 	Title:  "what the host does in RANGE is done ahead, by workers in the background",
 	Doc: `The host work inside ranges named RANGE is left out of the loop. WORKERS that do it at the same time deliver once
-in (host time of RANGE in a step) / WORKERS, and up to 35 % later: the step is no shorter than that. Without WORKERS: as many as it takes to keep up.`,
+in (host time of RANGE in a step) / WORKERS, and up to 35 % later: the step is no shorter than that. Without WORKERS: as many as it takes to keep up.
+Where no range marks the work, before-copies is all host work, far longer than the thread's usual pause, that ends with a
+copy of at least 4 KiB to the device: it made what is copied.`,
 	Assumes: "workers are as fast as the thread that does it now, and each has a core of its own; the work does not depend on the step before",
 	NotWhen: "the work needs the result of the step before",
 	Example: "prefetch:data_load@12",
@@ -39,6 +43,9 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 		return 0, err
 	}
 	n, removedNs := dropRanges(e, re, rangeHostOnly)
+	if n == 0 && name == beforeCopies {
+		n, removedNs = dropBeforeCopies(e)
+	}
 	if n == 0 {
 		return 0, ErrNoMatch
 	}
@@ -70,4 +77,47 @@ func hostCores(e *replay.Edit) int {
 		}
 	}
 	return 0
+}
+
+// beforeCopies stands for the range of host work that has none, in front of copies to the device.
+const beforeCopies = "before-copies"
+
+const (
+	// minDataBytes is the least that data has: a page. Less is a number or a few.
+	minDataBytes = 4 << 10
+	// maxQueries is how many calls that issue nothing may stand between the work and the copy: queries and attributes.
+	maxQueries = 64
+)
+
+// dropBeforeCopies takes away host work that is far longer than a usual pause and ends with a copy of data to the
+// device. It returns how often it found some, and the host time, in ns, that went within the steps looked at.
+func dropBeforeCopies(e *replay.Edit) (n int, removedNs int64) {
+	next, usualOf := e.NextOnThread(), usualPause(e)
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		usual := usualOf(c.Thread)
+		if c.Dropped || c.Pred < 0 || c.GapNs <= workOnValue*usual || !uploads(e, int32(i), next) {
+			continue
+		}
+		n++
+		if e.InWindow(int32(i)) {
+			removedNs += c.GapNs - usual
+		}
+		e.DropGap(int32(i), usual)
+	}
+	return n, removedNs
+}
+
+// uploads says whether the first work that a thread issues from a call on is a copy of data to the device.
+func uploads(e *replay.Edit, i int32, next []int32) bool {
+	for k := 0; i >= 0 && k < maxQueries; i, k = next[i], k+1 {
+		c := &e.Calls[i]
+		if c.N == 0 {
+			continue
+		}
+		w := &e.Works[c.First]
+		t, row := e.Facts.Trace, e.Facts.Work().Row[w.Row]
+		return w.Kind == facts.WorkCopy && t.Copies.Kind[row] == model.CopyHtoD && int(row) < len(t.Copies.Bytes) && t.Copies.Bytes[row] >= minDataBytes
+	}
+	return false
 }

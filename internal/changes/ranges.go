@@ -49,7 +49,8 @@ func dropRanges(e *replay.Edit, re *regexp.Regexp, scope rangeScope) (n int, rem
 	return n, removedNs
 }
 
-// rangeSets is, by thread, when ranges were open whose whole name re matches.
+// rangeSets is, by thread, when ranges were open whose whole name re matches; failing ranges, operators: old profilers
+// recorded the framework's own ranges as such.
 func rangeSets(e *replay.Edit, re *regexp.Regexp) map[int32]interval.Set {
 	t := e.Facts.Trace
 	names := make(map[model.StringID]bool)
@@ -65,11 +66,30 @@ func rangeSets(e *replay.Edit, re *regexp.Regexp) map[int32]interval.Set {
 			spans[th] = append(spans[th], interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)})
 		}
 	}
+	if len(spans) == 0 {
+		addOps(t, re, spans)
+	}
 	sets := make(map[int32]interval.Set)
 	for th, s := range spans {
 		sets[th] = interval.Union(s)
 	}
 	return sets
+}
+
+// addOps adds the spans of operators whose whole name re matches.
+func addOps(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span) {
+	names := make(map[model.StringID]bool)
+	for i, id := range t.Ops.Name {
+		yes, seen := names[id]
+		if !seen {
+			yes = re.MatchString(t.Strings.Text(id))
+			names[id] = yes
+		}
+		if yes && t.Ops.DurNs[i] > 0 {
+			th := int32(t.Ops.Thread[i])
+			spans[th] = append(spans[th], interval.Span{StartNs: t.Ops.StartNs[i], EndNs: t.Ops.EndNs(i)})
+		}
+	}
 }
 
 // within says whether an instant lies in a set.

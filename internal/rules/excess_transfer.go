@@ -61,7 +61,7 @@ func checkExcessTransfer(c *Case, out *Findings) {
 	}
 	k := c.costOf(func(w wait) bool { return w.purpose == waitRead && w.bytes > smallBytes })
 	atMost := down.exposed.perStep() - k.copied.perStep() + back.exposed.perStep() + k.atMost()
-	if atMost < minIdleShare*c.StepNs {
+	if min(atMost, down.exposed.perStep()+back.exposed.perStep()+k.hostNs()) < minIdleShare*c.StepNs {
 		return
 	}
 	round := back.n.usual() && 2*back.n.perStep() > down.n.perStep()

@@ -17,9 +17,9 @@ shows behind the waits, as launch time, and hardly inside them.
 
 Counted are synchronising calls and blocking copies to the host, on threads that launch work, after which the
 device was idle. A synchronisation behind a copy of over 64 KiB to the device belongs to that copy
-(pageable_copy). The repair can save neither more than the host waited, worked on
-the value right behind the wait and took to its next launch, nor more than the device waited for the host: the smaller
-of both must be 2 % of the step.`,
+(pageable_copy). The repair can save neither more than what the host gains by it (the waits, and work right behind a read of
+4 KiB or more, which is work on what was read) nor more than the device waits for the host: the smaller of both must be 2 %
+of the step. A host that is late anyway hardly waits, however often it synchronises, and is not accused.`,
 	Limits: `
 It cannot know whether the value is needed: a loop that ends by it, or a scaler that skips a step by it, must wait. Waits in
 stalled steps only belong to periodic_stall. Waits that end while other work is queued cost nothing and are not counted.`,
@@ -40,7 +40,7 @@ that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where 
 func checkHostSync(c *Case, out *Findings) {
 	k := c.costOf(func(wait) bool { return true })
 	atMost := k.atMost()
-	if !k.drained.usual() || atMost < minIdleShare*c.StepNs {
+	if !k.drained.usual() || min(atMost, k.hostNs()) < minIdleShare*c.StepNs {
 		return
 	}
 	idle := c.starved().total

@@ -21,8 +21,8 @@ calls, longer than the thread's ordinary pauses, in at least half of the steps.
 
 Such work counts as loading if it lies in a DataLoader without workers, if the first thing that the thread issues
 behind it is a copy of at least 4 KiB to the device, or if its range is named like loading (data, load, batch, input,
-prefetch, augment, preprocess, tokenize, collate, fetch, read). Without any of these, unnamed host work of over 10 % of
-the step at one place is told with little confidence: it may be anything. It is raised from 2 % of the step: less is within
+prefetch, augment, preprocess, tokenize, collate, fetch, read). Without any of these, host work in no range and no operator that takes over
+10 % of the step once in each of three or more steps is told with little confidence: it may be anything. It is raised from 2 % of the step: less is within
 what steps vary by (XProf calls 5 % moderately input-bound).`,
 	Limits: `
 Without ranges and operators (nsys without NVTX) host work has no name, and without OS calls (nsys --trace=osrt) nobody can tell
@@ -45,6 +45,8 @@ const (
 	// minUnnamedShare is the share from which host work is told of that nothing marks as loading: XProf blames "all other"
 	// host time as high from 15 % on, moderate from 3 %.
 	minUnnamedShare = 0.10
+	// minUnnamedSteps is how many steps must show it: what happens once is no loop's habit.
+	minUnnamedSteps = 3
 )
 
 func checkInputPipeline(c *Case, out *Findings) {
@@ -52,7 +54,7 @@ func checkInputPipeline(c *Case, out *Findings) {
 		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() {
 			continue
 		}
-		confidence, why := s.loads()
+		confidence, why := c.loads(s)
 		if confidence == 0 {
 			continue
 		}
@@ -60,9 +62,17 @@ func checkInputPipeline(c *Case, out *Findings) {
 		f := out.Add(confidence, perStep, s.title(why), ms(perStep), ms(c.StepNs))
 		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
 		f.Because(why)
-		if s.rangeName != "" {
-			f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
-		}
+		s.repair(f)
+	}
+}
+
+// repair names the change that makes the site's work ahead. Where a copy follows, it does so without a range too.
+func (s *site) repair(f *Finding) {
+	if s.rangeName != "" {
+		f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
+	}
+	if 2*s.feeds > s.n {
+		f.Repair("prefetch:before-copies")
 	}
 }
 
@@ -77,6 +87,7 @@ type site struct {
 	feeds     int // how often a copy of data to the device follows
 	reads     int // how often a wait for a value precedes
 	sleeps    int // how often the host sleeps in it
+	unnamed   int // how often it lies in no range and no operator
 	longest   []facts.HostPause
 }
 
@@ -115,12 +126,25 @@ func (c *Case) sites() []*site {
 		if asleep(p) {
 			x.sleeps++
 		}
+		if 2*c.namelessNs(p) > p.IdleNs {
+			x.unnamed++
+		}
 		x.longest = append(x.longest, p)
 	}
 	slices.SortFunc(out, func(a, b *site) int {
 		return cmp.Or(cmp.Compare(b.idle.perStep(), a.idle.perStep()), cmp.Compare(a.name, b.name))
 	})
 	return out
+}
+
+// namelessNs is how much of a pause's idle time the host was at work that has no name.
+func (c *Case) namelessNs(p facts.HostPause) int64 {
+	for cause, ns := range p.Names {
+		if c.Facts.CauseText(cause) == facts.CauseHost {
+			return ns
+		}
+	}
+	return 0
 }
 
 // siteOf is the site that a pause belongs to: by its range, else by its loader, else by what the thread issues next.
@@ -153,7 +177,7 @@ func (c *Case) siteOf(p facts.HostPause, byName map[string]*site) *site {
 func (s *site) waitsForWorkers() bool { return s.workers || 2*s.sleeps > s.n }
 
 // loads is how sure it is that the site loads data, and why; 0: it does not.
-func (s *site) loads() (confidence float64, why string) {
+func (c *Case) loads(s *site) (confidence float64, why string) {
 	most := func(n int) bool { return 2*n > s.n }
 	switch {
 	case s.loader:
@@ -166,7 +190,9 @@ func (s *site) loads() (confidence float64, why string) {
 		return 0.75, "a copy of data to the device is the first thing that follows it"
 	case most(s.feeds):
 		return 0.7, "a copy of data to the device is the first thing that follows it; it lies in no range, so what it is has no name"
-	case s.rangeName != "" || most(s.reads) || s.idle.share() < minUnnamedShare:
+	case s.rangeName != "" || most(s.reads) || !most(s.unnamed) || s.idle.share() < minUnnamedShare:
+		return 0, ""
+	case c.typical() < minUnnamedSteps || 2*s.n > 3*len(c.Steps.Steady()): // more than once a step, by and large
 		return 0, ""
 	}
 	return 0.4, "it lies in no range and no copy follows it: it may be the next batch, or any other work of the loop"

@@ -82,6 +82,16 @@ func (c *Case) loaderOf(p facts.HostPause) (name string, ns int64, workers bool)
 		}
 		workers = workers || strings.Contains(text, workersLoader)
 	}
+	for cause, opNs := range p.Names { // PyTorch before 1.10 recorded it as an operator
+		text := c.Trace.Strings.Text(cause.Name)
+		if !strings.Contains(text, loaderRange) {
+			continue
+		}
+		if opNs > ns || opNs == ns && text < name {
+			name, ns = text, opNs
+		}
+		workers = workers || strings.Contains(text, workersLoader)
+	}
 	return name, min(ns, p.IdleNs), workers
 }
 

@@ -156,7 +156,9 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 		k.all++
 		if w.purpose == waitRead {
 			k.reads++
-			k.lasts[w.last] = true
+			if w.bytes >= minBatchBytes { // a number is not worked on for long
+				k.lasts[w.last] = true
+			}
 			calls[w.copyCall] = true
 		}
 	}
@@ -171,6 +173,11 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 		}
 	}
 	return k
+}
+
+// hostNs is what the host gains without the waits: it cannot come before the device by more.
+func (k *waitCost) hostNs() float64 {
+	return k.waited.perStep() + k.behind.perStep() + k.copied.perStep()
 }
 
 // atMost is what a step can be shorter by without the waits: what the host gains, but no more than the device waits for

@@ -1,9 +1,6 @@
 package rules
 
-import (
-	"fmt"
-	"regexp"
-)
+import "fmt"
 
 var workerBound = Rule{
 	ID:    "worker_bound",
@@ -56,8 +53,6 @@ func checkWorkerBound(c *Case, out *Findings) {
 		f := out.Add(confidence, perStep, "The GPU waits %s of %s a step for batches that workers have not finished", ms(perStep), ms(c.StepNs))
 		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host waits %s", 100*s.idle.share(), s.where()), c.pauseRows(s.longest, 3)...)
 		f.Because(why)
-		if s.rangeName != "" {
-			f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
-		}
+		s.repair(f)
 	}
 }
