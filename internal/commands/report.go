@@ -87,6 +87,9 @@ slowest is judged.`,
 
 // answer is the report of one capture, or of one job's ranks, with the findings of the slowest.
 func answer(in []*facts.Facts, opt report.Options) (*report.Report, error) {
+	for _, f := range in {
+		f.Asked = opt.Steps
+	}
 	r, err := report.Build(in, opt)
 	if err != nil {
 		return nil, err

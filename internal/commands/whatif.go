@@ -82,6 +82,7 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if len(in) > 1 {
 		return errCall("whatif: want one INPUT, got %d; --rank N takes the one of a rank", len(in))
 	}
+	in[0].Asked = opt
 	x, err := diagnose.WhatIf(in[0], opt, *c.changes)
 	var cannot *diagnose.CannotError
 	switch {

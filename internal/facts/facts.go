@@ -6,7 +6,9 @@
 package facts
 
 import (
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"lacuna/internal/model"
 )
@@ -17,8 +19,9 @@ type Facts struct {
 	// Asked is which steps the user wants; whoever opens a capture may set it before anything is asked.
 	Asked StepOptions
 
-	mu    sync.Mutex
-	slots map[string]*slot // guarded by mu
+	mu    sync.Mutex                       // held while a slot is added
+	slots atomic.Pointer[map[string]*slot] // never changed, but replaced
+	work  atomic.Pointer[Work]             // what Work answers: asked once for each row by some
 }
 
 type slot struct {
@@ -27,19 +30,34 @@ type slot struct {
 }
 
 // Of prepares the facts of a capture. Nothing is computed yet.
-func Of(t *model.Trace) *Facts { return &Facts{Trace: t, slots: make(map[string]*slot)} }
+func Of(t *model.Trace) *Facts {
+	f := &Facts{Trace: t}
+	f.slots.Store(&map[string]*slot{})
+	return f
+}
 
 // fact is the answer of compute, which runs on first use. name is the fact's own.
 func fact[T any](f *Facts, name string, compute func() T) T {
-	f.mu.Lock()
-	s := f.slots[name]
+	s := (*f.slots.Load())[name]
 	if s == nil {
-		s = new(slot)
-		f.slots[name] = s
+		s = f.newSlot(name)
 	}
-	f.mu.Unlock()
 	s.once.Do(func() { s.value = compute() })
 	return s.value.(T)
+}
+
+// newSlot adds a slot, unless another goroutine has done so in the meantime.
+func (f *Facts) newSlot(name string) *slot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old := *f.slots.Load()
+	if s := old[name]; s != nil {
+		return s
+	}
+	slots := maps.Clone(old)
+	slots[name] = new(slot)
+	f.slots.Store(&slots)
+	return slots[name]
 }
 
 // AskedSteps is the steps that the user wants.

@@ -69,8 +69,21 @@ func (e *StepsError) Error() string {
 	return fmt.Sprintf("%s: the capture has %d steps; give positions from 0 to %d", e.Asked, e.Have, e.Have)
 }
 
-// Steps finds the steps of the capture.
+// Steps finds the steps of the capture. The answer is everybody's: it is not to be changed.
 func (f *Facts) Steps(opt StepOptions) (*Steps, error) {
+	type answer struct {
+		steps *Steps
+		err   error
+	}
+	a := fact(f, fmt.Sprintf("steps %+v", opt), func() answer {
+		s, err := f.chooseSteps(opt)
+		return answer{s, err}
+	})
+	return a.steps, a.err
+}
+
+// chooseSteps finds steps and looks only at those that opt asks for.
+func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	s := f.findSteps(opt.Range)
 	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
 		return nil, &StepsError{Asked: fmt.Sprintf("--step-range %s", opt.Range)}
