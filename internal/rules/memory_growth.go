@@ -3,7 +3,9 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/model"
 )
 
@@ -60,15 +62,14 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 	}
 	grows, shrinks := make([]int, len(edges)-1), make([]int, len(edges)-1)
 	t := c.Trace
-	for i := range t.Calls.Len() {
-		step := edgeBefore(edges, t.Calls.StartNs[i])
-		if step < 0 || step >= len(grows) {
-			continue
-		}
-		switch name := c.Facts.CallName(int32(i)); {
-		case growCall.MatchString(name):
+	asks := c.saying(func(name string) bool { return growCall.MatchString(facts.BaseCallName(name)) })
+	returns := c.saying(func(name string) bool { return shrinkCall.MatchString(facts.BaseCallName(name)) })
+	for i, name := range t.Calls.Name {
+		switch step := edgeBefore(edges, t.Calls.StartNs[i]); {
+		case step < 0 || step >= len(grows):
+		case asks(name):
 			grows[step]++
-		case shrinkCall.MatchString(name):
+		case returns(name):
 			shrinks[step]++
 		}
 	}
@@ -124,21 +125,40 @@ func (c *Case) memoryOf(device uint32) int64 {
 	return 0
 }
 
-// hostEdges is when the host begins each steady step, and when it ends the last; failing markers, the device does.
+// hostEdges is when the host begins each steady step, and when it ends the last: at its markers, or where it launches
+// what a step of the device begins with.
 func (c *Case) hostEdges() []int64 {
 	s := c.Steps
 	steps := s.Steady()
+	var out []int64
 	if len(s.Markers) == len(s.All) {
 		steps = s.Markers[s.First:s.Last]
+		for _, x := range steps {
+			out = append(out, x.StartNs)
+		}
+		if n := len(steps); n > 0 {
+			out = append(out, steps[n-1].EndNs)
+		}
+		return out
 	}
-	var out []int64
-	for _, x := range steps {
-		out = append(out, x.StartNs)
-	}
-	if n := len(steps); n > 0 {
-		out = append(out, steps[n-1].EndNs)
+	for i, x := range steps {
+		if out = append(out, c.launchedAt(x.StartNs)); i == len(steps)-1 {
+			out = append(out, c.launchedAt(x.EndNs))
+		}
 	}
 	return out
+}
+
+// launchedAt is when the host launched the work that starts at an instant; that instant, if it is not known.
+func (c *Case) launchedAt(ns int64) int64 {
+	w := c.Facts.Work()
+	i, _ := slices.BinarySearch(w.StartNs, ns)
+	for ; i < w.Len() && w.StartNs[i] == ns; i++ {
+		if w.Kind[i].IsCompute() && w.Call[i] != facts.NoCall {
+			return c.Trace.Calls.StartNs[w.Call[i]]
+		}
+	}
+	return ns
 }
 
 // edgeBefore is the last edge at or before an instant, or -1.
