@@ -79,11 +79,15 @@ func (p *Program) SteadyNs(r *Run) float64 {
 	if n < 3 || p.Anchors[0] == none || p.Anchors[n] == none || r.Bound[p.Anchors[0]] != BoundLaunch {
 		return p.StepNs(r)
 	}
-	from := n
-	for from > 0 && r.Bound[p.Anchors[from]] != BoundLaunch {
-		from--
+	from := 0
+	for from <= n && p.Anchors[from] != none && r.Bound[p.Anchors[from]] == BoundLaunch {
+		from++ // the queue is still filling
 	}
-	from++ // from here on no step's first work waited for its launch
+	for _, a := range p.Anchors[min(from, n):] {
+		if a == none || r.Bound[a] == BoundLaunch {
+			return p.StepNs(r) // it runs empty again: these steps are as they are
+		}
+	}
 	if n-from < 2 || 2*from > n {
 		return p.StepNs(r)
 	}

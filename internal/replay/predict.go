@@ -71,7 +71,12 @@ func (k *Pricer) run(p *Program, deflate float64) [corners]float64 {
 	} {
 		o.Residuals = k.residuals
 		floor := [corners]float64{best: p.Floor.Ns, well: p.Floor.LowNs, badly: p.Floor.HighNs}[c]
-		out[c] = max(p.StepNs(p.Simulate(o)), floor)
+		r := p.Simulate(o)
+		step := p.StepNs(r)
+		if deflate > 0 { // a long run without the profiler; the capture's own few steps hold the filling of the queue
+			step = p.SteadyNs(r)
+		}
+		out[c] = max(step, floor)
 	}
 	return out
 }

@@ -1,0 +1,124 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"lacuna/internal/evtext"
+	"lacuna/internal/facts"
+	"lacuna/internal/report"
+)
+
+// loader is a loop of n steps of 1 ms: 800 µs of making a batch, then one kernel of gpuNs.
+func loader(n int, gpuNs int) string {
+	var b strings.Builder
+	end := 0
+	for i := range n {
+		at := i * 1_000_000
+		fmt.Fprintf(&b, "step %d+1000000\nrange %d+790000 make_batch_data\ncall c%d %d+10000 cudaLaunchKernel\n", at, at+10_000, i+1, at+810_000)
+		start := max(at+822_100, end+1_200)
+		end = start + gpuNs
+		fmt.Fprintf(&b, "kernel c%d %d+%d gemm\n", i+1, start, gpuNs)
+	}
+	return b.String()
+}
+
+func of(t *testing.T, events string) *facts.Facts {
+	t.Helper()
+	trace, err := evtext.Parse(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts.Of(trace)
+}
+
+// TestPrefetch: without making batches a step takes what is left on the host, 200 µs; with two workers the
+// half of what making a batch takes.
+func TestPrefetch(t *testing.T) {
+	f := of(t, loader(6, 100_000))
+	for change, wantMs := range map[string]float64{"prefetch:make_batch_data": 0.210, "prefetch:make_batch_data@2": 0.395} {
+		w, err := WhatIf(f, facts.StepOptions{}, []string{change})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(w.MeasuredStepMs-1) > 1e-9 || math.Abs(w.SelfErrorPct) > 0.01 {
+			t.Errorf("measured %v, self-error %v %%", w.MeasuredStepMs, w.SelfErrorPct)
+		}
+		// A worker may be slower than the main thread, so the estimate with workers lies above the share.
+		if w.Unprofiled.PredictedMs < wantMs*0.999 || w.Unprofiled.PredictedMs > wantMs*1.2 || w.Unprofiled.LowMs > wantMs || !w.Changes[0].Applied {
+			t.Errorf("%s: predicted %+v, want about %v", change, w.Unprofiled, wantMs)
+		}
+	}
+}
+
+func TestNoMatchIsAnAnswer(t *testing.T) {
+	w, err := WhatIf(of(t, loader(6, 100_000)), facts.StepOptions{}, []string{"drop-allocs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Changes[0].Applied || w.Changes[0].WhyNot == "" || w.Unprofiled.GainMs != 0 {
+		t.Errorf("change %+v, gain %v", w.Changes[0], w.Unprofiled.GainMs)
+	}
+}
+
+func TestUnknownChange(t *testing.T) {
+	if _, err := WhatIf(of(t, loader(6, 100_000)), facts.StepOptions{}, []string{"faster"}); err == nil || !strings.Contains(err.Error(), "prefetch") {
+		t.Errorf("error is %v, want the list of changes", err)
+	}
+}
+
+func TestCannot(t *testing.T) {
+	for name, events := range map[string]string{
+		"no calls":    "step 0+10\nstep 10+10\nkernel 100+50 a\nkernel 200+50 a\n",
+		"no GPU work": "step 0+10\nstep 10+10\n",
+	} {
+		_, err := WhatIf(of(t, events), facts.StepOptions{}, nil)
+		var cannot *CannotError
+		if !errors.As(err, &cannot) || cannot.Try == "" {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+}
+
+// TestFindings: the wait for batches is found and priced; where the GPU is busy all the time the same ranges are nobody's fault.
+func TestFindings(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		gpuNs int
+		fires bool
+	}{{"starved", 100_000, true}, {"busy", 1_200_000, false}} {
+		f := of(t, loader(8, test.gpuNs))
+		r, err := report.Build([]*facts.Facts{f}, report.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Add(r, f, facts.StepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		var found *report.Finding
+		for i := range r.Findings {
+			if r.Findings[i].Rule == "input_pipeline" {
+				found = &r.Findings[i]
+			}
+		}
+		if (found != nil) != test.fires {
+			t.Errorf("%s: input_pipeline found: %v", test.name, found != nil)
+			continue
+		}
+		if !test.fires {
+			continue
+		}
+		if found.Severity != "high" || math.Abs(found.RecoverableMs-0.79) > 0.02 || found.GainLowMs <= 0 || !strings.HasPrefix(found.Change, "prefetch:make_batch_data") {
+			t.Errorf("%s: finding is %+v", test.name, *found)
+		}
+		if r.AfterAll == nil || r.AfterAll.StepMs > 0.25 || r.AfterAll.BoundBy == "" {
+			t.Errorf("%s: after all: %+v", test.name, r.AfterAll)
+		}
+		if got := r.Budget.IdleBecauseOf["range:make_batch_data"]; math.Abs(got-0.79) > 0.02 {
+			t.Errorf("%s: idle because of make_batch_data is %v ms", test.name, got)
+		}
+	}
+}
