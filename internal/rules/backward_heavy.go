@@ -38,10 +38,13 @@ const heavyBackward = 3.0
 func checkBackwardHeavy(c *Case, out *Findings) {
 	times := c.passTimes()
 	forward, backward := times[facts.PassForward], times[facts.PassBackward]
+	if forward.computeNs == 0 || float64(backward.computeNs) < heavyBackward*float64(forward.computeNs) {
+		return
+	}
 	again, _ := c.recomputed()
 	againNs := c.unionNs(again)
 	own := backward.computeNs - againNs
-	if forward.computeNs == 0 || float64(own) < heavyBackward*float64(forward.computeNs) {
+	if float64(own) < heavyBackward*float64(forward.computeNs) {
 		return
 	}
 	excess := float64(own-2*forward.computeNs) * c.PerStep

@@ -13,7 +13,7 @@ func (c *Case) commRows() []int32 {
 	var out []int32
 	for _, l := range c.lanes() {
 		for _, r := range l {
-			if c.Facts.Work().Kind[r] == facts.WorkComm {
+			if c.work().Kind[r] == facts.WorkComm {
 				out = append(out, r)
 			}
 		}
@@ -24,7 +24,7 @@ func (c *Case) commRows() []int32 {
 // commBytes is how much a rank puts into the collective of a kernel; 0: not recorded.
 func (c *Case) commBytes(row int32) int64 {
 	t := c.Trace
-	k := c.Facts.Work().Row[row]
+	k := c.work().Row[row]
 	id := model.NoCollective
 	if int(k) < len(t.Kernels.Collective) {
 		id = t.Kernels.Collective[k]

@@ -46,7 +46,7 @@ func checkCommExposed(c *Case, out *Findings) {
 
 // exposedRows names the communication with most time that no computation hides.
 func (c *Case) exposedRows(rows []int32) []string {
-	w := c.Facts.Work()
+	w := c.work()
 	compute := make(map[uint32][]interval.Span)
 	for i := range w.Len() {
 		if w.Kind[i].IsCompute() {

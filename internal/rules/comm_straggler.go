@@ -47,7 +47,7 @@ func checkCommStraggler(c *Case, out *Findings) {
 	}
 	byDevice, devices := make(map[uint32][]int32), []uint32(nil)
 	for _, r := range rows {
-		d := c.Facts.Work().Device[r]
+		d := c.work().Device[r]
 		if byDevice[d] == nil {
 			devices = append(devices, d)
 		}
@@ -83,7 +83,7 @@ func (c *Case) matched(byDevice map[uint32][]int32, devices []uint32) bool {
 }
 
 func (c *Case) findStraggler(byDevice map[uint32][]int32, devices []uint32, out *Findings) {
-	w := c.Facts.Work()
+	w := c.work()
 	n := len(byDevice[devices[0]])
 	last, waited := make(map[uint32]int), make(map[uint32]int64) // by the device that was last: the mean wait of the others
 	for i := range n {

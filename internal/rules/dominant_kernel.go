@@ -75,7 +75,7 @@ func checkDominantKernel(c *Case, out *Findings) {
 func (c *Case) ncuCommand(g kernelGroup) (command string, skip int) {
 	base := functionBase(c.Trace.Strings.Text(g.name))
 	same := make(map[string]bool) // ncu counts launches of all kernels of that base name
-	w, first := c.Facts.Work(), g.rows[0]
+	w, first := c.work(), g.rows[0]
 	perStep := 0
 	for i := range w.Len() {
 		if w.Kind[i] != facts.WorkKernel {

@@ -95,7 +95,7 @@ func (c *Case) recasts() []int32 {
 			if k := c.kind(r); k.Class == facts.ClassCast && k.To != 0 {
 				out = append(out, r)
 				if k.To < 4 {
-					narrowed[c.stepAt(c.Facts.Work().StartNs[r])]++
+					narrowed[c.stepAt(c.work().StartNs[r])]++
 				}
 			}
 		}

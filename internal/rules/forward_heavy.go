@@ -71,7 +71,7 @@ func checkForwardHeavy(c *Case, out *Findings) {
 // forwardWaits is the calls that wait for the device, or copy from it while the host waits, between two launches of
 // forward or between its last and backward's first, and in how many of the steps there are any.
 func (c *Case) forwardWaits() (out []int32, steps int) {
-	passes, w, t := c.Facts.Passes(), c.Facts.Work(), c.Trace
+	passes, w, t := c.Facts.Passes(), c.work(), c.Trace
 	type launch struct {
 		ns    int64
 		pass  facts.Pass
@@ -136,7 +136,7 @@ func (c *Case) waitRows(waits []int32) (rows, places []string) {
 
 // readBacks says what is copied to the host among rows, or "".
 func (c *Case) readBacks(rows []int32) string {
-	w, t := c.Facts.Work(), c.Trace
+	w, t := c.work(), c.Trace
 	n, bytes, ns := 0, int64(0), int64(0)
 	for _, r := range rows {
 		if w.Kind[r] == facts.WorkCopy && t.Copies.Kind[w.Row[r]] == model.CopyDtoH {

@@ -16,6 +16,22 @@ import (
 // vary by 1 to 2 % from run to run (corpus, unprofiled windows); less cannot be confirmed by running again.
 const minWorkShare = 0.03
 
+// work is all GPU work, at hand: asking the facts for it takes a lock.
+func (c *Case) work() *facts.Work {
+	if c.memo.work == nil {
+		c.memo.work = c.Facts.Work()
+	}
+	return c.memo.work
+}
+
+// kinds is the kinds of all kernels, at hand likewise.
+func (c *Case) kinds() []facts.KernelKind {
+	if c.memo.kinds == nil {
+		c.memo.kinds = c.Facts.KernelKinds()
+	}
+	return c.memo.kinds
+}
+
 // A lane is the work of one stream within the steps looked at, rows of Work in order of start.
 type lane []int32
 
@@ -28,7 +44,7 @@ func (c *Case) lanes() []lane {
 }
 
 func (c *Case) findLanes() []lane {
-	w, window := c.Facts.Work(), c.Steps.Window()
+	w, window := c.work(), c.Steps.Window()
 	index := make(map[facts.Lane]int)
 	out := []lane{}
 	for i := range w.Len() {
@@ -54,17 +70,17 @@ func (c *Case) shareOfStep(ns int64) float64 { return c.perStep(ns) / max(1, c.S
 
 // kind is what a row of Work is by its kernel's name; nothing, if it is no kernel that computes.
 func (c *Case) kind(row int32) facts.KernelKind {
-	w := c.Facts.Work()
+	w := c.work()
 	if w.Kind[row] != facts.WorkKernel {
 		return facts.KernelKind{}
 	}
-	return c.Facts.KernelKinds()[w.Row[row]]
+	return c.kinds()[w.Row[row]]
 }
 
-func (c *Case) isKernel(row int32) bool { return c.Facts.Work().Kind[row] == facts.WorkKernel }
+func (c *Case) isKernel(row int32) bool { return c.work().Kind[row] == facts.WorkKernel }
 
 func (c *Case) durNs(row int32) int64 {
-	w := c.Facts.Work()
+	w := c.work()
 	return w.EndNs[row] - w.StartNs[row]
 }
 
@@ -78,7 +94,7 @@ func (c *Case) sumNs(rows []int32) int64 {
 
 // unionNs is how long any of rows ran; what runs at once on a device counts once.
 func (c *Case) unionNs(rows []int32) int64 {
-	w := c.Facts.Work()
+	w := c.work()
 	byDevice := make(map[uint32][]interval.Span)
 	for _, r := range rows {
 		byDevice[w.Device[r]] = append(byDevice[w.Device[r]], interval.Span{StartNs: w.StartNs[r], EndNs: w.EndNs[r]})
@@ -111,12 +127,12 @@ func (c *Case) peak() (*peaks.Peak, bool) {
 
 // kernelName is the name of a row of Work that is a kernel.
 func (c *Case) kernelName(row int32) model.StringID {
-	return c.Trace.Kernels.Name[c.Facts.Work().Row[row]]
+	return c.Trace.Kernels.Name[c.work().Row[row]]
 }
 
 // blocks is the grid of a kernel in blocks and the threads of a block; 0, 0: not recorded.
 func (c *Case) blocks(row int32) (grid, block int64) {
-	k, i := &c.Trace.Kernels, c.Facts.Work().Row[row]
+	k, i := &c.Trace.Kernels, c.work().Row[row]
 	if len(k.GridX) == 0 || len(k.BlockX) == 0 {
 		return 0, 0
 	}
@@ -159,7 +175,7 @@ type crowd struct {
 
 // crowded finds when several kernels run at once.
 func (c *Case) crowded() crowd {
-	w := c.Facts.Work()
+	w := c.work()
 	out := crowd{c, make(map[uint32]interval.Set)}
 	endNs, shared := make(map[uint32]int64), make(map[uint32][]interval.Span)
 	for i := range w.Len() { // in order of start
@@ -180,13 +196,13 @@ func (c *Case) crowded() crowd {
 
 // of is how long a piece of work shares its device with a kernel of another stream.
 func (x crowd) of(row int32) int64 {
-	w := x.c.Facts.Work()
+	w := x.c.work()
 	return x.byDevice[w.Device[row]].Clip(interval.Span{StartNs: w.StartNs[row], EndNs: w.EndNs[row]}).TotalNs()
 }
 
 // sameStep says whether two pieces of work start in one step.
 func (c *Case) sameStep(a, b int32) bool {
-	w := c.Facts.Work()
+	w := c.work()
 	return c.stepAt(w.StartNs[a]) == c.stepAt(w.StartNs[b])
 }
 
@@ -243,7 +259,7 @@ func (c *Case) ownerOf(row int32) string {
 
 // startText is when a piece of work starts, for people.
 func (c *Case) startText(row int32) string {
-	return ms(float64(c.Facts.Work().StartNs[row] - c.Steps.Window().StartNs))
+	return ms(float64(c.work().StartNs[row] - c.Steps.Window().StartNs))
 }
 
 // maxShort is how long a kernel's name may be among evidence.

@@ -39,6 +39,7 @@ var layoutKernel = regexp.MustCompile(layoutNames)
 func checkLayoutConversion(c *Case, out *Findings) {
 	var rows []int32
 	convolutions := 0
+	changesLayout := c.saying(layoutKernel.MatchString)
 	for _, l := range c.lanes() {
 		for _, r := range l {
 			if !c.isKernel(r) {
@@ -47,7 +48,7 @@ func checkLayoutConversion(c *Case, out *Findings) {
 			switch class := c.kind(r).Class; {
 			case class == facts.ClassConvolution:
 				convolutions++
-			case layoutKernel.MatchString(c.Trace.Strings.Text(c.kernelName(r))):
+			case changesLayout(c.kernelName(r)):
 				rows = append(rows, r)
 			}
 		}

@@ -71,7 +71,7 @@ func checkLoopedOptimizer(c *Case, out *Findings) {
 
 // spanNs is from the first kernel of a run to the end of its last, within the steps looked at.
 func (c *Case) spanNs(run []int32) int64 {
-	w := c.Facts.Work()
+	w := c.work()
 	s := interval.Span{StartNs: w.StartNs[run[0]], EndNs: w.EndNs[run[0]]}
 	for _, r := range run {
 		s.StartNs, s.EndNs = min(s.StartNs, w.StartNs[r]), max(s.EndNs, w.EndNs[r])
@@ -112,15 +112,19 @@ func (c *Case) updateRuns() [][]int32 {
 
 // byLaunch is rows in the order of the calls that launched them; rows without a call stay where they are among them.
 func (c *Case) byLaunch(rows []int32) []int32 {
-	w, t := c.Facts.Work(), c.Trace
+	w, t := c.work(), c.Trace
 	at := func(r int32) int64 {
 		if call := w.Call[r]; call != facts.NoCall {
 			return t.Calls.StartNs[call]
 		}
 		return w.StartNs[r]
 	}
+	inOrder := func(a, b int32) int { return cmp.Compare(at(a), at(b)) }
+	if slices.IsSortedFunc(rows, inOrder) {
+		return rows
+	}
 	out := slices.Clone(rows)
-	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(at(a), at(b)) })
+	slices.SortStableFunc(out, inOrder)
 	return out
 }
 

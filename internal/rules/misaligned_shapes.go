@@ -9,6 +9,7 @@ import (
 
 	"lacuna/internal/facts"
 	"lacuna/internal/flops"
+	"lacuna/internal/model"
 )
 
 var misalignedShapes = Rule{
@@ -128,36 +129,53 @@ func bestRate(products []matrixProduct, flops float64) float64 {
 
 // halfProducts is the products in 16 bits whose operator's sizes are recorded and which that operator launched alone.
 func (c *Case) halfProducts() []matrixProduct {
-	t, w, ops := c.Trace, c.Facts.Work(), c.Facts.WorkOps()
+	t, w, ops := c.Trace, c.work(), c.Facts.WorkOps()
 	if !hasText(t.Ops.Shapes) || len(t.Ops.Types) == 0 {
 		return nil
 	}
-	kernels := make(map[int32][]int32)
+	alone := make(map[int32]int32) // the only product that an operator launched, or -1
 	for _, l := range c.lanes() {
 		for _, r := range l {
-			if c.kind(r).Class == facts.ClassGEMM && ops[r] != facts.NotNested {
-				kernels[ops[r]] = append(kernels[ops[r]], r)
+			if op := ops[r]; op != facts.NotNested && c.kind(r).Class == facts.ClassGEMM {
+				if _, more := alone[op]; more {
+					r = -1
+				}
+				alone[op] = r
 			}
 		}
 	}
+	sized := make(map[[3]model.StringID]matrixProduct) // by operator, shapes and types; no FLOPs: not judged
 	var out []matrixProduct
-	for i := range w.Len() {
+	for i := range int32(w.Len()) {
 		op := ops[i]
-		if op == facts.NotNested || len(kernels[op]) != 1 || kernels[op][0] != int32(i) {
+		if op == facts.NotNested || c.kind(i).Class != facts.ClassGEMM || alone[op] != i {
 			continue
 		}
-		of := flops.Op{Name: t.Strings.Text(t.Ops.Name[op]), Shapes: t.Strings.Text(t.Ops.Shapes[op]), Types: t.Strings.Text(t.Ops.Types[op])}
-		work, why := flops.Of(of)
-		if why != flops.Known || work.Family != flops.Matmul || work.Dtype.Bytes() != 2 {
-			continue
+		key := [3]model.StringID{t.Ops.Name[op], t.Ops.Shapes[op], t.Ops.Types[op]}
+		p, known := sized[key]
+		if !known {
+			p = halfProduct(t.Strings.Text(key[0]), t.Strings.Text(key[1]), t.Strings.Text(key[2]))
+			sized[key] = p
 		}
-		aligned, sizes, ok := alignedSizes(of.Shapes)
-		if !ok {
-			continue
+		if p.flops > 0 {
+			p.row, p.ns = i, float64(c.durNs(i))
+			out = append(out, p)
 		}
-		out = append(out, matrixProduct{int32(i), of.Name, sizes, aligned, work.FLOPs, float64(c.durNs(int32(i)))})
 	}
 	return out
+}
+
+// halfProduct is a product in 16 bits by its operator's name, shapes and types; no FLOPs: it is none, or leaves a size open.
+func halfProduct(name, shapes, types string) matrixProduct {
+	work, why := flops.Of(flops.Op{Name: name, Shapes: shapes, Types: types})
+	if why != flops.Known || work.Family != flops.Matmul || work.Dtype.Bytes() != 2 {
+		return matrixProduct{}
+	}
+	aligned, sizes, ok := alignedSizes(shapes)
+	if !ok {
+		return matrixProduct{}
+	}
+	return matrixProduct{op: name, sizes: sizes, aligned: aligned, flops: work.FLOPs}
 }
 
 // alignedSizes says whether the last sizes of a product's two matrices, which are their rows' and the result's lengths in
@@ -187,13 +205,13 @@ func alignedSizes(shapes string) (aligned bool, sizes string, ok bool) {
 // alignedLess is the products whose kernels' names say that they make do with less than 16 bytes.
 func (c *Case) alignedLess() []int32 {
 	var out []int32
+	lessAligned, tf32 := c.saying(alignKernel.MatchString), c.saying(tf32Kernel.MatchString)
 	for _, l := range c.lanes() {
 		for _, r := range l {
 			if !matrixWork(c.kind(r)) || c.kind(r).FP32 {
 				continue
 			}
-			name := c.Trace.Strings.Text(c.kernelName(r))
-			if alignKernel.MatchString(name) && !tf32Kernel.MatchString(name) {
+			if name := c.kernelName(r); lessAligned(name) && !tf32(name) {
 				out = append(out, r)
 			}
 		}
@@ -207,9 +225,10 @@ var alignedKernel = regexp.MustCompile(`(?i)nvjet|align[ac]?(8|16)\b`)
 // mayBeMisaligned is the products that are not in FP32 and whose names do not tell the alignment of their operands.
 func (c *Case) mayBeMisaligned() []int32 {
 	var out []int32
+	aligned := c.saying(alignedKernel.MatchString)
 	for _, l := range c.lanes() {
 		for _, r := range l {
-			if k := c.kind(r); k.Class == facts.ClassGEMM && !k.FP32 && !alignedKernel.MatchString(c.Trace.Strings.Text(c.kernelName(r))) {
+			if k := c.kind(r); k.Class == facts.ClassGEMM && !k.FP32 && !aligned(c.kernelName(r)) {
 				out = append(out, r)
 			}
 		}

@@ -21,7 +21,7 @@ type passTime struct {
 // pass's, as is the time from the last work of forward to the first of backward; time before forward is no pass's. Copies to
 // the device bring the next batch, and belong to no pass.
 func (c *Case) passTimes() (out [facts.PassUpdate + 1]passTime) {
-	passes, w := c.Facts.Passes(), c.Facts.Work()
+	passes, w := c.Facts.Passes(), c.work()
 	window, device := c.Steps.Window(), c.Steps.Busiest.Device
 	last := int32(-1)
 	var compute, busy [facts.PassUpdate + 1][]int32
@@ -55,6 +55,6 @@ func (c *Case) passTimes() (out [facts.PassUpdate + 1]passTime) {
 
 // isBatch says whether a piece of work is a copy to the device.
 func (c *Case) isBatch(row int32) bool {
-	w := c.Facts.Work()
+	w := c.work()
 	return w.Kind[row] == facts.WorkCopy && c.Trace.Copies.Kind[w.Row[row]] == model.CopyHtoD
 }

@@ -64,7 +64,7 @@ func (c *Case) recomputed() (rows []int32, forward int) {
 			if !c.isKernel(r) || passes.Of[r] != facts.PassForward && passes.Of[r] != facts.PassBackward {
 				continue
 			}
-			step := c.stepAt(c.Facts.Work().StartNs[r])
+			step := c.stepAt(c.work().StartNs[r])
 			both := byStep[step]
 			both[passes.Of[r]-facts.PassForward] = append(both[passes.Of[r]-facts.PassForward], r)
 			byStep[step] = both

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/interval"
 )
 
@@ -14,6 +15,8 @@ type memo struct {
 	waits   []wait
 	copies  []copied
 	lanes   []lane
+	work    *facts.Work
+	kinds   []facts.KernelKind
 }
 
 // A step is a stall if it is longer than the median by more than the spread and a share of it.

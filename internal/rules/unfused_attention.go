@@ -88,7 +88,7 @@ func (c *Case) attentions() [][]int32 {
 
 // product is the position of the next product of matrices from i on, in direction by, or -1 if other work comes first.
 func (c *Case) product(rows lane, i, by int) int {
-	w := c.Facts.Work()
+	w := c.work()
 	for n, k := 0, i+by; k >= 0 && k < len(rows) && n <= maxAround; n, k = n+1, k+by {
 		switch c.kind(rows[k]).Class {
 		case facts.ClassGEMM:
@@ -105,6 +105,6 @@ func (c *Case) product(rows lane, i, by int) int {
 
 // staysOnDevice says whether a piece of work is a copy from device memory to device memory: a clone of a tensor.
 func (c *Case) staysOnDevice(row int32) bool {
-	w := c.Facts.Work()
+	w := c.work()
 	return w.Kind[row] == facts.WorkCopy && c.Trace.Copies.Kind[w.Row[row]] == model.CopyDtoD
 }
