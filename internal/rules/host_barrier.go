@@ -45,10 +45,10 @@ var cpuCollective = regexp.MustCompile(`(?i)^(gloo:|c10d::(barrier|monitored_bar
 
 func checkHostBarrier(c *Case, out *Findings) {
 	s := c.starved()
-	mpi := c.mpiByThread()
+	mpi, collective := c.mpiByThread(), c.saying(cpuCollective.MatchString)
 	idle, sites := make(map[string]*tally), make(map[string][]facts.HostPause)
 	for _, p := range s.pauses {
-		name, ns := c.waitsForOthers(p, mpi)
+		name, ns := c.waitsForOthers(p, mpi, collective)
 		if name == "" {
 			continue
 		}
@@ -79,7 +79,7 @@ func checkHostBarrier(c *Case, out *Findings) {
 }
 
 // waitsForOthers is what a thread waits for another process in during a pause, and for how much of the idle time; "" if it does not.
-func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark) (string, int64) {
+func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark, collective func(model.StringID) bool) (string, int64) {
 	best, bestNs := "", int64(0)
 	calls := mpi[p.Thread]
 	first, _ := slices.BinarySearchFunc(calls, p.StartNs, func(m mark, ns int64) int { return cmp.Compare(m.span.EndNs, ns) })
@@ -95,16 +95,22 @@ func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark)
 		return best, min(bestNs, p.IdleNs)
 	}
 	for cause, ns := range p.Names {
-		if name := c.Trace.Strings.Text(cause.Name); cpuCollective.MatchString(name) && (ns > bestNs || ns == bestNs && name < best) {
+		if 2*ns <= p.IdleNs {
+			continue // not most of the pause, and that is what counts below
+		}
+		if name := c.Trace.Strings.Text(cause.Name); collective(cause.Name) && ns > bestNs {
 			best, bestNs = name, ns
 		}
 	}
 	if 2*bestNs > p.IdleNs {
 		return best, bestNs
 	}
+	if !asleep(p) {
+		return "", 0
+	}
 	loader, _, _ := c.loaderOf(p)
 	loads := loader != "" || c.feedsNext(p) || p.Range != 0 && saysLoading(c.Trace.Strings.Text(p.Range))
-	if !asleep(p) || loads {
+	if loads {
 		return "", 0
 	}
 	name := c.longestOSCall(p)
