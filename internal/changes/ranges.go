@@ -22,8 +22,9 @@ const (
 // less what the profiler added to it.
 func dropRanges(e *replay.Edit, re *regexp.Regexp, scope rangeScope) (n int, removedNs int64) {
 	sets := rangeSets(e, re)
-	for _, set := range sets {
+	for thread, set := range sets {
 		n += len(set)
+		e.NotDone(thread, set)
 	}
 	for i := range e.Calls {
 		c := &e.Calls[i]

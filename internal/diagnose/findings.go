@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
@@ -33,18 +34,26 @@ func Add(r *report.Report, f *facts.Facts, opt facts.StepOptions) error {
 		return err
 	}
 	r.Findings = []report.Finding{}
-	c := rules.NewCase(f, steps)
-	found := rules.Run(c, rules.All)
+	// Rules and replay look at the same facts and at nothing of each other.
+	var k *replay.Pricer
+	var cannotPrice error
+	replayed := make(chan struct{})
+	go func() {
+		defer close(replayed)
+		if k, cannotPrice = pricer(f, steps); cannotPrice == nil {
+			addBecause(r, k, f)
+		}
+	}()
+	found := rules.Run(rules.NewCase(f, steps), rules.All)
+	<-replayed
 	for _, a := range found.Abstained {
 		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
 	}
-	k, err := pricer(f, steps)
-	if err != nil {
-		return cannot(r, found, err)
+	if cannotPrice != nil {
+		return cannot(r, found, cannotPrice)
 	}
 	now := k.Now()
 	r.Profiler = &report.Profiler{MeasuredStepMs: k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: k.Program.Overhead.Tool}
-	addBecause(r, k, c)
 	d := &desk{k: k, nowNs: now.Ns, unsure: math.Abs(k.SelfError) > maxSelfError}
 	for i := range found.All {
 		d.price(&found.All[i], r)
@@ -72,9 +81,9 @@ func cannot(r *report.Report, found *rules.Findings, err error) error {
 }
 
 // addBecause asks for the largest causes of idle time how much of it there is because of them.
-func addBecause(r *report.Report, k *replay.Pricer, c *rules.Case) {
+func addBecause(r *report.Report, k *replay.Pricer, f *facts.Facts) {
 	totals := make(map[facts.Cause]int64)
-	for _, d := range c.Facts.Idleness(c.Steps.Window()) {
+	for _, d := range f.Idleness(k.Program.Steps.Window()) {
 		for cause, ns := range d.Causes {
 			totals[cause] += ns
 		}
@@ -94,7 +103,7 @@ func addBecause(r *report.Report, k *replay.Pricer, c *rules.Case) {
 	}
 	r.Budget.IdleBecauseOf = make(map[string]float64)
 	for cause, ns := range k.IdleBecauseOf(causes) {
-		r.Budget.IdleBecauseOf[c.Facts.CauseText(cause)] = ns / 1e6
+		r.Budget.IdleBecauseOf[f.CauseText(cause)] = ns / 1e6
 	}
 }
 
@@ -198,7 +207,7 @@ func (d *desk) together(r *report.Report, k *replay.Pricer) {
 		before = last.Unprofiled.Ns
 	}
 	r.AfterAll = &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6, HighMs: last.Unprofiled.HighNs / 1e6,
-		BoundBy: boundBy(e.CriticalPath(k.Run(e.Program)))}
+		BoundBy: boundBy(pathOf(k, e))}
 }
 
 // boundBy is the cause that takes most of a critical path.
@@ -227,6 +236,9 @@ func finding(x *rules.Finding) report.Finding {
 		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC, Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {
 		f.Fix = x.Rule.Fix
+	}
+	for _, text := range []*string{&f.Fix, &f.FixElsewhere, &f.Confirm, &f.RefutedBy} {
+		*text = strings.Trim(*text, "\n")
 	}
 	for _, e := range x.Evidence {
 		rows := e.Rows

@@ -72,7 +72,7 @@ func WhatIf(f *facts.Facts, opt facts.StepOptions, wanted []string) (*report.Wha
 		GainMs: price.Gain.Ns / 1e6, GainLowMs: price.Gain.LowNs / 1e6, GainHighMs: price.Gain.HighNs / 1e6,
 		Tool: k.Program.Overhead.Tool,
 	}
-	out.CriticalPathMs = perMs(e.CriticalPath(k.Run(e.Program)))
+	out.CriticalPathMs = perMs(pathOf(k, e))
 	out.Notes = notes(k)
 	return out, nil
 }
@@ -100,6 +100,19 @@ func apply(e *replay.Edit, text string) (report.AppliedChange, error) {
 	}
 	out.Assumes = append(out.Assumes, e.Notes[before:]...)
 	return out, nil
+}
+
+// workers is the cause of a critical path that lies outside the program: what the loop waits for is made elsewhere.
+const workers = "workers"
+
+// pathOf is the critical path of a program with changes. Where what it waits for is bounded from below by what the
+// program does not hold, all of its step is waiting for that.
+func pathOf(k *replay.Pricer, e *replay.Edit) map[string]float64 {
+	run := k.Run(e.Program)
+	if e.Floor.Ns > e.StepNs(run) {
+		return map[string]float64{workers: e.Floor.Ns}
+	}
+	return e.CriticalPath(run)
 }
 
 // notes is what a reader must know of every prediction from this capture.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"lacuna/internal/facts"
@@ -59,6 +60,17 @@ func (e *Edit) DropGap(i int32, keepNs int64) {
 func (e *Edit) SetGap(i int32, ns, lowNs, highNs int64) {
 	c := &e.Calls[i]
 	c.GapNs, c.GapLowNs, c.GapHighNs, c.GapOverNs = max(0, ns), max(0, lowNs), max(1, highNs), 0
+}
+
+// NotDone says that what a thread did in spans is left out of the pauses that lie in them: what is left of those, for
+// which DropGap says how much it is, was something else.
+func (e *Edit) NotDone(thread int32, spans interval.Set) {
+	gone := maps.Clone(e.gone)
+	if gone == nil {
+		gone = make(map[int32]interval.Set)
+	}
+	gone[thread] = interval.Union(append(slices.Clone(gone[thread]), spans...))
+	e.gone = gone
 }
 
 // DropWait lets a call return without waiting.

@@ -91,17 +91,25 @@ func (w *walker) call(i int32, at int64) int32 {
 	return none
 }
 
-// gap tells what the host did before call i, in the proportions that were recorded.
+// gap tells what the host did before call i, in the proportions that were recorded of what is still done.
 func (w *walker) gap(i int32, start, end int64) {
 	ns := end - max(start, w.from)
-	recorded := w.p.GapSpan(i)
+	recorded, thread := w.p.GapSpan(i), w.p.Calls[i].Thread
 	if ns <= 0 || recorded.LenNs() == 0 {
 		return
 	}
-	scale := float64(ns) / float64(recorded.LenNs())
-	w.p.Facts.HostDoing(model.ThreadRow(w.p.Calls[i].Thread), recorded, func(c facts.Cause, s interval.Span) {
-		w.tell(w.p.Facts.CauseText(c), int64(float64(s.LenNs())*scale))
-	})
+	done := interval.Set{recorded}
+	if gone := w.p.gone[thread]; len(gone) > 0 {
+		if left := interval.Subtract(done, gone); len(left) > 0 {
+			done = left
+		}
+	}
+	scale := float64(ns) / float64(done.TotalNs())
+	for _, s := range done {
+		w.p.Facts.HostDoing(model.ThreadRow(thread), s, func(c facts.Cause, s interval.Span) {
+			w.tell(w.p.Facts.CauseText(c), int64(float64(s.LenNs())*scale))
+		})
+	}
 }
 
 func workCause(k facts.WorkKind) string {

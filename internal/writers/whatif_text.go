@@ -294,6 +294,8 @@ func pathWords(key string, show shower) string {
 		return "host code outside any range"
 	case "unknown":
 		return "what was not recorded"
+	case "workers":
+		return "the background workers"
 	}
 	if name, ok := strings.CutPrefix(key, "range:"); ok {
 		return "host code in " + show(name)
