@@ -1,5 +1,7 @@
 package replay
 
+import "sync"
+
 // A Range is a value with the bounds that it is believed to lie in.
 type Range struct{ Ns, LowNs, HighNs float64 }
 
@@ -64,6 +66,7 @@ func NewPricer(p *Program) *Pricer {
 func (k *Pricer) run(p *Program, deflate float64) [corners]float64 {
 	spread := deflate * p.Overhead.Spread
 	var out [corners]float64
+	var all sync.WaitGroup
 	for c, o := range [corners]Options{
 		best:  {Deflate: deflate},
 		well:  {Deflate: deflate + spread, Host: hostLow, Work: workLow, Corner: -1},
@@ -71,13 +74,16 @@ func (k *Pricer) run(p *Program, deflate float64) [corners]float64 {
 	} {
 		o.Residuals = k.residuals
 		floor := [corners]float64{best: p.Floor.Ns, well: p.Floor.LowNs, badly: p.Floor.HighNs}[c]
-		r := p.Simulate(o)
-		step := p.StepNs(r)
-		if deflate > 0 { // a long run without the profiler; the capture's own few steps hold the filling of the queue
-			step = p.SteadyNs(r)
-		}
-		out[c] = max(step, floor)
+		all.Go(func() {
+			r := p.Simulate(o)
+			step := p.StepNs(r)
+			if deflate > 0 { // a long run without the profiler; the capture's own few steps hold the filling of the queue
+				step = p.SteadyNs(r)
+			}
+			out[c] = max(step, floor)
+		})
 	}
+	all.Wait()
 	return out
 }
 
