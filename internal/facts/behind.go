@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"cmp"
 	"slices"
 
 	"lacuna/internal/interval"
@@ -21,12 +20,18 @@ func (f *Facts) BlockingCalls() []int32 {
 	return out
 }
 
-// CopiesByCall is the first copy that each call issued, as a row of Copies.
-func (f *Facts) CopiesByCall() map[int32]int32 {
-	return fact(f, "copies by call", func() map[int32]int32 {
-		out := make(map[int32]int32)
+// NoCopy marks a call that issued none.
+const NoCopy = int32(-1)
+
+// CopiesByCall is the first copy that each call issued, as a row of Copies, or NoCopy.
+func (f *Facts) CopiesByCall() []int32 {
+	return fact(f, "copies by call", func() []int32 {
+		out := make([]int32, f.Trace.Calls.Len())
+		for i := range out {
+			out[i] = NoCopy
+		}
 		for row, call := range f.Launches().Copies {
-			if _, seen := out[call]; !seen && call != NoCall {
+			if call != NoCall && out[call] == NoCopy {
 				out[call] = int32(row)
 			}
 		}
@@ -77,9 +82,27 @@ func (f *Facts) CallBehind(g IdleGap, cause CauseKind) (name string, ns int64) {
 	return name, ns
 }
 
-// LongestGaps is the n longest of gaps, longest first.
+// LongestGaps is the n longest of gaps, longest first; of equals the earlier one first.
 func LongestGaps(gaps []IdleGap, n int) []IdleGap {
-	out := slices.Clone(gaps)
-	slices.SortStableFunc(out, func(a, b IdleGap) int { return cmp.Compare(b.LenNs(), a.LenNs()) })
-	return out[:min(n, len(out))]
+	var out []IdleGap
+	if n <= 0 {
+		return out
+	}
+	for i := range gaps {
+		ns := gaps[i].LenNs()
+		if len(out) == n {
+			if ns <= out[n-1].LenNs() {
+				continue
+			}
+			out = out[:n-1]
+		}
+		at, _ := slices.BinarySearchFunc(out, ns, func(g IdleGap, ns int64) int {
+			if g.LenNs() >= ns { // equals stand before
+				return -1
+			}
+			return 1
+		})
+		out = slices.Insert(out, at, gaps[i])
+	}
+	return out
 }

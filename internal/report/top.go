@@ -221,14 +221,14 @@ func (o *one) topSyncs(n int) []TopSync {
 	type key struct{ name, where string }
 	f, sums := o.f, newTally[key]()
 	t := f.Trace
-	window := o.hostWindow()
+	window, copies := o.hostWindow(), f.CopiesByCall()
 	for _, row := range f.BlockingCalls() {
 		s := interval.Span{StartNs: t.Calls.StartNs[row], EndNs: t.Calls.EndNs(int(row))}
 		if !window.Contains(s.StartNs) {
 			continue
 		}
 		name := facts.BaseCallName(t.Strings.Text(t.Calls.Name[row]))
-		if c, copies := f.CopiesByCall()[row]; copies {
+		if c := copies[row]; c != facts.NoCopy {
 			name += " " + f.CopyName(int(c))
 		}
 		c := sums.at(key{name, f.Where(t.Calls.Thread[row], s.StartNs)})
