@@ -19,6 +19,7 @@ var All = []*Change{
 	&gpu,
 	&overlapComm,
 	&overlapCopies,
+	&packCopies,
 	&pin,
 	&prefetch,
 	&scale,

@@ -150,7 +150,7 @@ func (c *Case) mpiByThread() map[model.ThreadRow][]mark {
 		if out == nil {
 			out = make(map[model.ThreadRow][]mark)
 		}
-		out[m.Thread[i]] = append(out[m.Thread[i]], mark{c.Trace.Strings.Text(id), interval.Span{StartNs: m.StartNs[i], EndNs: m.StartNs[i] + m.DurNs[i]}})
+		out[m.Thread[i]] = append(out[m.Thread[i]], mark{c.Trace.Strings.Text(id), interval.Span{StartNs: m.StartNs[i], EndNs: m.StartNs[i] + m.DurNs[i]}, true})
 	}
 	return out
 }

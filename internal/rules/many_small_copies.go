@@ -15,9 +15,9 @@ var manySmallCopies = Rule{
 Dozens of small copies between host and device in every step: each costs a call on the host and some microseconds on the
 device, whatever its size, where one copy of all of it would cost little more than one of them.
 
-Counted are copies of at most 64 KiB to the device, and back where the host does not wait for them one by one (that is
-host_sync's), by the time in which the device did nothing else or waited for the host to issue them. There must be
-10 a step, and 2 % of the step in them.`,
+A copy is small if it takes the device at most 10 µs, about what its call takes the host. Counted are such copies to the
+device, and back where the host does not wait for them one by one (that is host_sync's), by the time in which the device
+did nothing else or waited for the host to issue them. There must be 10 a step, and 2 % of the step in them.`,
 	Limits: `
 Copies from one place of the device to another are kernels' affair. Whether the copies can be merged is the program's to
 say.`,
@@ -48,7 +48,7 @@ func checkManySmallCopies(c *Case, out *Findings) {
 	calls := make(map[int32]bool)
 	for _, x := range c.copies() {
 		call := c.Facts.Work().Call[x.row]
-		if x.bytes > smallBytes || x.kind != model.CopyHtoD && (x.kind != model.CopyDtoH || waited[call]) {
+		if x.ns > shortKernelNs || x.kind != model.CopyHtoD && (x.kind != model.CopyDtoH || waited[call]) {
 			continue
 		}
 		sum.add(c, x)
@@ -59,9 +59,10 @@ func checkManySmallCopies(c *Case, out *Findings) {
 	if !sum.n.usual() || sum.n.median() < minSmallCopies || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.7, atMost, "%s copies of at most 64 KiB a step, %s in all, cost up to %s of %s",
+	f := out.Add(0.7, atMost, "%s small copies a step, %s in all, cost up to %s of %s",
 		number(sum.n.perStep()), size(sum.bytes.perStep()), ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("the device copies %s a step with nothing beside, and waits %s for the host to issue the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
+	f.Repair("pack-copies")
 }
 
 // idleBefore is the time in which a device waited for the host to issue the work of one of the given calls, in

@@ -86,19 +86,42 @@ func checkRecompilation(c *Case, out *Findings) {
 	}
 	f := out.Add(0.85, atMost, "Code is compiled or captured anew in %d of %d steps: the GPU waits %s of a mean step of %s for it", steps, len(idle.byStep), ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("what compiles, loads or captures behind the start-up steps, %s", times(n)), what.allRows(4)...)
+	if name := c.longestRange(marks); name != "" {
+		f.Repair("drop-range:" + regexp.QuoteMeta(name))
+	}
+}
+
+// longestRange is the name of the ranges and operators among marks that last longest; "" if there are only calls.
+func (c *Case) longestRange(marks map[model.ThreadRow][]mark) string {
+	sums := make(map[string]int64)
+	for _, list := range marks {
+		for _, m := range list {
+			if !m.isCall {
+				sums[m.name] += m.span.Clip(c.Steps.Window()).LenNs()
+			}
+		}
+	}
+	best, bestNs := "", int64(0)
+	for name, ns := range sums {
+		if ns > bestNs || ns == bestNs && name < best {
+			best, bestNs = name, ns
+		}
+	}
+	return best
 }
 
 // A mark is a range, an operator or a call by name.
 type mark struct {
-	name string
-	span interval.Span
+	name   string
+	span   interval.Span
+	isCall bool
 }
 
 // compileMarks is what compiles, by thread.
 func (c *Case) compileMarks() map[model.ThreadRow][]mark {
 	t, window := c.Trace, c.Steps.Window()
 	out := make(map[model.ThreadRow][]mark)
-	judge := func(re *regexp.Regexp) func(model.StringID, model.ThreadRow, int64, int64) {
+	judge := func(re *regexp.Regexp, isCall bool) func(model.StringID, model.ThreadRow, int64, int64) {
 		judged := make([]int8, t.Strings.Len()) // 0: not yet, 1: yes, -1: no
 		return func(id model.StringID, th model.ThreadRow, startNs, endNs int64) {
 			if judged[id] == 0 {
@@ -108,11 +131,11 @@ func (c *Case) compileMarks() map[model.ThreadRow][]mark {
 				}
 			}
 			if judged[id] > 0 && startNs < window.EndNs && endNs > window.StartNs {
-				out[th] = append(out[th], mark{t.Strings.Text(id), interval.Span{StartNs: startNs, EndNs: endNs}})
+				out[th] = append(out[th], mark{t.Strings.Text(id), interval.Span{StartNs: startNs, EndNs: endNs}, isCall})
 			}
 		}
 	}
-	named, called := judge(compiling), judge(compileCall)
+	named, called := judge(compiling, false), judge(compileCall, true)
 	for i, id := range t.Ranges.Name {
 		named(id, t.Ranges.Thread[i], t.Ranges.StartNs[i], t.Ranges.EndNs(i))
 	}
