@@ -18,7 +18,7 @@ The kernel of a collective runs until all ranks have come. Of a collective that 
 device that starts last made the others wait by as much. A device is a straggler if it is last in at least 60 % of the collectives
 and makes the others wait for at least 5 % of the step.
 
-Collectives are matched by their order: the devices must have run as many, under the same names, in the same order.`,
+Kernels belong to one collective if they have one name and run at one time: none of them ends before the last has begun.`,
 	Limits: `
 Needs several ranks in one capture (one node under nsys, or several captures of ranks put together): one rank sees only that it
 waits. Clocks of several hosts must agree to within a few microseconds. Lateness of the host shows too: it launches later.`,
@@ -37,6 +37,8 @@ const (
 	minLast           = 0.6  // of the collectives, in which a straggler is last; by chance each of two ranks is in half
 	minStragglerShare = 0.05 // of the step; less is what ranks differ by anyway
 	minCollectives    = 4    // in the window; fewer are no pattern
+	maxAhead          = 64   // other collectives that run at once with one, on other streams
+	minMatched        = 0.8  // of the collectives of a device: at the edges of the window some are cut
 )
 
 func checkCommStraggler(c *Case, out *Findings) {
@@ -59,48 +61,65 @@ func checkCommStraggler(c *Case, out *Findings) {
 			"captures of the other ranks", "profile every rank of the node: nsys profile --trace=cuda,nvtx torchrun …")
 		return
 	}
-	if !c.matched(byDevice, devices) {
-		out.Cannot("the devices did not run the same collectives in the same order within these steps", "collectives that can be matched", "lacuna report --steps A:B with steps that all ranks ran whole")
+	groups := c.collectives(byDevice, devices)
+	if float64(len(groups)) < minMatched*float64(len(byDevice[devices[0]])) {
+		out.Cannot("the devices did not run the same collectives at the same time within these steps", "collectives that can be matched", "lacuna report --steps A:B with steps that all ranks ran whole")
 		return
 	}
-	c.findStraggler(byDevice, devices, out)
+	c.findStraggler(groups, devices, out)
 }
 
-// matched says whether all devices ran as many collectives, under the same names in the same order.
-func (c *Case) matched(byDevice map[uint32][]int32, devices []uint32) bool {
-	first := byDevice[devices[0]]
-	for _, d := range devices[1:] {
-		if len(byDevice[d]) != len(first) {
-			return false
+// collectives matches the communication kernels of the devices: those of one collective have one name and run at one time, since
+// none ends before the last has begun. Each group is in the order of devices.
+func (c *Case) collectives(byDevice map[uint32][]int32, devices []uint32) [][]int32 {
+	w := c.work()
+	var out [][]int32
+	next := make(map[uint32]int)
+	for _, r := range byDevice[devices[0]] {
+		group := []int32{r}
+		for _, d := range devices[1:] {
+			rows := byDevice[d]
+			for next[d] < len(rows) && w.EndNs[rows[next[d]]] <= w.StartNs[r] {
+				next[d]++
+			}
+			k := next[d]
+			for k < len(rows) && k < next[d]+maxAhead && w.StartNs[rows[k]] < w.EndNs[r] && c.kernelName(rows[k]) != c.kernelName(r) {
+				k++
+			}
+			if k == len(rows) || k == next[d]+maxAhead || w.StartNs[rows[k]] >= w.EndNs[r] {
+				break
+			}
+			group = append(group, rows[k])
 		}
-		for i, r := range byDevice[d] {
-			if c.kernelName(r) != c.kernelName(first[i]) {
-				return false
+		if len(group) == len(devices) {
+			out = append(out, group)
+			for i, d := range devices[1:] {
+				for byDevice[d][next[d]] != group[i+1] {
+					next[d]++
+				}
+				next[d]++
 			}
 		}
 	}
-	return true
+	return out
 }
 
-func (c *Case) findStraggler(byDevice map[uint32][]int32, devices []uint32, out *Findings) {
-	w := c.work()
-	n := len(byDevice[devices[0]])
+func (c *Case) findStraggler(groups [][]int32, devices []uint32, out *Findings) {
+	w, n := c.work(), len(groups)
 	last, waited := make(map[uint32]int), make(map[uint32]int64) // by the device that was last: the mean wait of the others
-	for i := range n {
-		late := devices[0]
-		for _, d := range devices {
-			if w.StartNs[byDevice[d][i]] > w.StartNs[byDevice[late][i]] {
-				late = d
+	for _, group := range groups {
+		late := 0
+		for i := range group {
+			if w.StartNs[group[i]] > w.StartNs[group[late]] {
+				late = i
 			}
 		}
 		var sum int64
-		startNs := w.StartNs[byDevice[late][i]]
-		for _, d := range devices {
-			r := byDevice[d][i]
-			sum += interval.Span{StartNs: w.StartNs[r], EndNs: min(startNs, w.EndNs[r])}.LenNs()
+		for _, r := range group {
+			sum += interval.Span{StartNs: w.StartNs[r], EndNs: min(w.StartNs[group[late]], w.EndNs[r])}.LenNs()
 		}
-		last[late]++
-		waited[late] += sum / int64(len(devices)-1)
+		last[devices[late]]++
+		waited[devices[late]] += sum / int64(len(devices)-1)
 	}
 	worst := slices.MaxFunc(devices, func(a, b uint32) int { return cmp.Or(cmp.Compare(waited[a], waited[b]), cmp.Compare(b, a)) })
 	perStep := float64(waited[worst]) * c.PerStep
