@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -90,11 +91,22 @@ func answer(in []*facts.Facts, opt report.Options) (*report.Report, error) {
 	for _, f := range in {
 		f.Asked = opt.Steps
 	}
+	if len(in) > 1 { // which is the slowest is known only when the report is built
+		r, err := report.Build(in, opt)
+		if err != nil {
+			return nil, err
+		}
+		return r, diagnose.Add(r, in[r.Slowest], opt.Steps)
+	}
+	d, err := diagnose.Begin(in[0], opt.Steps)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in[0].Trace.Info.Path, err)
+	}
 	r, err := report.Build(in, opt)
 	if err != nil {
 		return nil, err
 	}
-	return r, diagnose.Add(r, in[r.Slowest], opt.Steps)
+	return r, d.AddTo(r)
 }
 
 func reportFormats() []string { return []string{"text", "json", "markdown"} }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
@@ -29,29 +30,51 @@ const maxCauses = 8
 
 // Add puts findings, their prices and what else a replay says into a report over the same steps.
 func Add(r *report.Report, f *facts.Facts, opt facts.StepOptions) error {
-	steps, err := f.Steps(opt)
+	d, err := Begin(f, opt)
 	if err != nil {
 		return err
 	}
-	r.Findings = []report.Finding{}
-	// Rules and replay look at the same facts and at nothing of each other.
-	var k *replay.Pricer
-	var cannotPrice error
-	replayed := make(chan struct{})
-	go func() {
-		defer close(replayed)
-		if k, cannotPrice = pricer(f, steps); cannotPrice == nil {
-			addBecause(r, k, f)
+	return d.AddTo(r)
+}
+
+// A Diagnosis is what is found in a capture and what replays of it say, begun but perhaps not finished.
+type Diagnosis struct {
+	found   *rules.Findings
+	k       *replay.Pricer
+	because map[string]float64 // ms of idle time by cause
+	cannot  error              // why it cannot be replayed
+	running sync.WaitGroup
+}
+
+// Begin lets the rules judge a capture and replays it. Rules, replay and whoever builds a report meanwhile look
+// at the same facts and at nothing of each other.
+func Begin(f *facts.Facts, opt facts.StepOptions) (*Diagnosis, error) {
+	steps, err := f.Steps(opt)
+	if err != nil {
+		return nil, err
+	}
+	d := new(Diagnosis)
+	d.running.Go(func() {
+		if d.k, d.cannot = pricer(f, steps); d.cannot == nil {
+			d.because = because(d.k, f)
 		}
-	}()
-	found := rules.Run(rules.NewCase(f, steps), rules.All)
-	<-replayed
+	})
+	d.running.Go(func() { d.found = rules.Run(rules.NewCase(f, steps), rules.All) })
+	return d, nil
+}
+
+// AddTo puts a diagnosis into the report of the same capture over the same steps.
+func (x *Diagnosis) AddTo(r *report.Report) error {
+	x.running.Wait()
+	k, found := x.k, x.found
+	r.Findings = []report.Finding{}
 	for _, a := range found.Abstained {
 		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
 	}
-	if cannotPrice != nil {
-		return cannot(r, found, cannotPrice)
+	if x.cannot != nil {
+		return cannot(r, found, x.cannot)
 	}
+	r.Budget.IdleBecauseOf = x.because
 	now := k.Now()
 	r.Profiler = &report.Profiler{MeasuredStepMs: k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: k.Program.Overhead.Tool}
 	d := &desk{k: k, nowNs: now.Ns, unsure: math.Abs(k.SelfError) > maxSelfError}
@@ -80,8 +103,8 @@ func cannot(r *report.Report, found *rules.Findings, err error) error {
 	return nil
 }
 
-// addBecause asks for the largest causes of idle time how much of it there is because of them.
-func addBecause(r *report.Report, k *replay.Pricer, f *facts.Facts) {
+// because asks for the largest causes of idle time how many ms of it there are because of them.
+func because(k *replay.Pricer, f *facts.Facts) map[string]float64 {
 	totals := make(map[facts.Cause]int64)
 	for _, d := range f.Idleness(k.Program.Steps.Window()) {
 		for cause, ns := range d.Causes {
@@ -101,10 +124,11 @@ func addBecause(r *report.Report, k *replay.Pricer, f *facts.Facts) {
 			causes = append(causes, plain)
 		}
 	}
-	r.Budget.IdleBecauseOf = make(map[string]float64)
+	out := make(map[string]float64)
 	for cause, ns := range k.IdleBecauseOf(causes) {
-		r.Budget.IdleBecauseOf[f.CauseText(cause)] = ns / 1e6
+		out[f.CauseText(cause)] = ns / 1e6
 	}
+	return out
 }
 
 // A desk prices findings and puts them in order.
