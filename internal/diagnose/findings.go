@@ -251,7 +251,13 @@ func (d *desk) out() []report.Finding {
 	for _, p := range d.priced {
 		out = append(out, p.f)
 	}
-	return append(out, d.worth...)
+	worthFixing := slices.ContainsFunc(d.priced, func(p priced) bool { return p.gainNs >= mediumShare*d.nowNs })
+	for _, f := range d.worth {
+		if f.Rule != rules.AtLimit || !worthFixing {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // finding is what is known of a finding without a price.

@@ -6,6 +6,9 @@ import (
 	"lacuna/internal/facts"
 )
 
+// AtLimit is the ID of the verdict that nothing is worth fixing: whoever prices findings withholds it beside one that is.
+const AtLimit = "at_limit"
+
 var atLimit = Rule{
 	ID:       "at_limit",
 	Title:    "The GPU is busy with efficient kernels: nothing worth fixing was found",
