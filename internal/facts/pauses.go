@@ -41,9 +41,10 @@ func (f *Facts) HostPauses(starved []IdleGap) []HostPause {
 		if h == nil {
 			continue
 		}
+		issuedNs := f.Trace.Calls.EndNs(int(f.Work().Call[g.After]))
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) {
-			if c.Kind < causeOS {
-				return
+			if c.Kind < causeOS || s.StartNs >= issuedNs {
+				return // the device is late then, not the host
 			}
 			k := key{g.Thread, firstEndingAfter(h.calls, s.StartNs), g.Device}
 			n, seen := at[k]
