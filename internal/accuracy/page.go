@@ -54,8 +54,9 @@ func (p *Page) summary(b *strings.Builder) {
 		fmt.Fprintf(b, "\n**%s**: %d captures.\n\n", name, len(s.Captures))
 		var rows [][]string
 		for _, kind := range []string{"scheduling", "kernels"} {
-			under, free := s.tallies(kind)
-			rows = append(rows, under.row(kindWords[kind]+", under the same tool"), free.row(kindWords[kind]+", without a tool"))
+			under, free, freeShare := s.tallies(kind)
+			rows = append(rows, under.row(kindWords[kind]+", under the same tool"), free.row(kindWords[kind]+", without a tool"),
+				freeShare.row(kindWords[kind]+", without a tool, as a share of the step before"))
 		}
 		now := s.nowTally()
 		rows = append(rows, now.row("the step as it is, without a tool"))
@@ -72,9 +73,10 @@ func (p *Page) summary(b *strings.Builder) {
 
 var kindWords = map[string]string{"scheduling": "changes of the schedule", "kernels": "other kernels"}
 
-// tallies is the predictions of a kind, under the same tool and without one.
-func (s *Set) tallies(kind string) (under, free *Tally) {
-	under, free = new(Tally), new(Tally)
+// tallies is the predictions of a kind: under the same tool, without one in ms, and without one as a share of the
+// step before, in which what is wrong with both steps cancels, or adds up.
+func (s *Set) tallies(kind string) (under, free, freeShare *Tally) {
+	under, free, freeShare = new(Tally), new(Tally), new(Tally)
 	for _, p := range s.Predictions {
 		if p.WhyNot != "" || p.Kind() != kind {
 			continue
@@ -84,9 +86,13 @@ func (s *Set) tallies(kind string) (under, free *Tally) {
 		}
 		if truth := p.FreeTruth(); truth > 0 {
 			free.Add(p.Free, truth)
+			if before := p.Variant.StepMs(); before > 0 {
+				now := p.Now.Ms
+				freeShare.Add(Estimate{p.Free.Ms / now, p.Free.LowMs / now, p.Free.HighMs / now}, truth/before)
+			}
 		}
 	}
-	return under, free
+	return under, free, freeShare
 }
 
 // nowTally is the step without the profiler, of every capture that was timed.

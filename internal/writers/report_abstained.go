@@ -13,21 +13,22 @@ import (
 type unjudged struct {
 	rules             []string
 	reason, getItWith string
-	own               bool // of the report itself, or for a reason of this capture's: it matters first
+	own               bool // of the report itself: it matters first
+	lacks             bool // the capture holds nothing of the kind, which is no news of most kinds
 }
 
 // reportParts is what abstains that is no rule: without it the answer itself is poorer.
 var reportParts = []string{"budget", "idle_by_host", "steps", "whatif"}
 
 // groupAbstained puts abstentions for the same reason together, those that matter first: parts of the
-// report, then what many rules lack.
+// report, then what is peculiar to this capture, then what it lacks, by how many rules want it.
 func groupAbstained(all []report.Abstained) []unjudged {
 	var out []unjudged
 	for _, a := range all {
 		i := slices.IndexFunc(out, func(u unjudged) bool { return u.reason == a.Reason && u.getItWith == a.GetItWith })
 		if i < 0 {
 			i = len(out)
-			out = append(out, unjudged{reason: a.Reason, getItWith: a.GetItWith})
+			out = append(out, unjudged{reason: a.Reason, getItWith: a.GetItWith, lacks: a.Reason == "the capture has no "+a.Missing})
 		}
 		u := &out[i]
 		u.own = u.own || slices.Contains(reportParts, a.Rule)
@@ -36,15 +37,20 @@ func groupAbstained(all []report.Abstained) []unjudged {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b unjudged) int {
-		if a.own != b.own {
-			if a.own {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(len(b.rules), len(a.rules))
+		return cmp.Or(boolsFirst(a.own, b.own), boolsFirst(!a.lacks, !b.lacks), cmp.Compare(len(b.rules), len(a.rules)))
 	})
 	return out
+}
+
+// boolsFirst orders what is true before what is not.
+func boolsFirst(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
 }
 
 // words is a group in a sentence or two.
@@ -67,24 +73,29 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// maxAbstained is how many groups are told where nobody asks for all.
-const maxAbstained = 3
+// Of what could not be judged, where nobody asks for all: how many groups are told at most, and how many rules
+// must want a thing that the capture lacks for it to be told.
+const (
+	maxAbstained = 4
+	manyWant     = 3
+)
 
 // abstainedLines is what could not be judged; not all: those that matter first, the rest counted.
 func abstainedLines(r *report.Report, all bool) (lines []string, rest string) {
-	groups := groupAbstained(r.Abstained)
-	shownGroups, hidden := groups, 0
-	if !all && len(groups) > maxAbstained+1 {
-		shownGroups = groups[:maxAbstained]
-		for _, u := range groups[maxAbstained:] {
-			hidden += len(u.rules)
+	var hidden []string
+	for _, u := range groupAbstained(r.Abstained) {
+		if !all && !u.own && (len(lines) == maxAbstained || u.lacks && len(u.rules) < manyWant) {
+			hidden = append(hidden, u.rules...)
+			continue
 		}
-	}
-	for _, u := range shownGroups {
 		lines = append(lines, u.words())
 	}
-	if hidden > 0 {
-		rest = fmt.Sprintf("%d more diagnoses could not be judged.", hidden)
+	switch n := len(hidden); {
+	case n == 0:
+	case n <= maxAbstained:
+		rest = list(hidden) + " cannot be judged: the capture lacks what they look at."
+	default:
+		rest = fmt.Sprintf("%d more diagnoses cannot be judged.", n)
 	}
 	return lines, rest
 }

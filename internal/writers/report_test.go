@@ -67,12 +67,13 @@ func sampleFindings() []report.Finding {
 
 func sampleAbstained() (out []report.Abstained) {
 	for _, rule := range []string{"tensor_cores_idle", "misaligned_shapes", "unfused_attention"} {
-		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no shapes of operators", Missing: "shapes", GetItWith: "torch.profiler.profile(record_shapes=True)"})
+		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no shapes of operators", Missing: "shapes of operators", GetItWith: "torch.profiler.profile(record_shapes=True)"})
 	}
 	for i, rule := range []string{"cpu_contention", "memory_fragmentation", "throttled"} {
-		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no " + []string{"context switches", "allocator events", "clocks"}[i], GetItWith: "nsys"})
+		lacks := []string{"context switches", "allocator events", "clocks"}[i]
+		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no " + lacks, Missing: lacks, GetItWith: "nsys"})
 	}
-	return out
+	return append(out, report.Abstained{Rule: "memory_growth", Reason: "two steps are too few to tell", Missing: "more steps", GetItWith: "a capture of 10 steps"})
 }
 
 var sampleAdvice = []Advice{{"lacuna stats runs/a.json.gz -r phases", "each named range"}}

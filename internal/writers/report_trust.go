@@ -23,7 +23,7 @@ func (p *printer) trust(r *report.Report, d Detail) {
 		p.prose("  - ", 4, p.clean(l))
 	}
 	if rest != "" {
-		p.prose("  - ", 4, rest+" --abstained lists them.")
+		p.prose("  - ", 4, p.clean(rest)+" --abstained tells more.")
 	}
 }
 

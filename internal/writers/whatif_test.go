@@ -80,13 +80,13 @@ func TestAbstainedLines(t *testing.T) {
 	lines, rest := abstainedLines(sample(), false)
 	want := []string{
 		"No CUDA calls were recorded: why the GPU idled cannot be told. Get it with nsys profile --trace=cuda.",
+		"Two steps are too few to tell: memory_growth cannot be judged. Get it with a capture of 10 steps.",
 		"The capture has no shapes of operators: tensor_cores_idle, misaligned_shapes and unfused_attention cannot be judged. Get it with torch.profiler.profile(record_shapes=True).",
-		"The capture has no context switches: cpu_contention cannot be judged. Get it with nsys.",
 	}
-	if strings.Join(lines, "\n") != strings.Join(want, "\n") || rest != "2 more diagnoses could not be judged." {
+	if strings.Join(lines, "\n") != strings.Join(want, "\n") || rest != "cpu_contention, memory_fragmentation and throttled cannot be judged: the capture lacks what they look at." {
 		t.Errorf("got\n%s\n%s", strings.Join(lines, "\n"), rest)
 	}
-	if lines, rest = abstainedLines(sample(), true); len(lines) != 5 || rest != "" {
+	if lines, rest = abstainedLines(sample(), true); len(lines) != 6 || rest != "" {
 		t.Errorf("asked for all: %d lines, %q", len(lines), rest)
 	}
 }
