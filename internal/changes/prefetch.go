@@ -8,7 +8,6 @@ import (
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
 	"lacuna/internal/replay"
-	"lacuna/internal/unit"
 )
 
 var prefetch = Change{
@@ -51,7 +50,7 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	}
 	perStep := float64(removedNs) / float64(max(1, len(e.Steps.Steady())))
 	if count == 0 {
-		e.Assume("as many workers as it takes to keep up with %s of work a step", unit.FormatNs(int64(perStep)))
+		e.Assume("as many workers as it takes to keep up with %.3g ms of work a step", perStep/1e6)
 		return n, nil
 	}
 	if cores := hostCores(e); cores > 0 && count > cores {
@@ -63,7 +62,7 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 		loss = workerLoss
 	}
 	e.Raise(replay.Range{Ns: share * loss, LowNs: share, HighNs: share * workerLossHigh})
-	e.Assume("%s for %s of work a step, each on a core of its own, 0 to 35 %% slower than one alone", one(count, "worker"), unit.FormatNs(int64(perStep)))
+	e.Assume("%s for %.3g ms of work a step, each on a core of its own, 0 to 35 %% slower than one alone", one(count, "worker"), perStep/1e6)
 	return n, nil
 }
 

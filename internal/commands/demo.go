@@ -72,6 +72,6 @@ func saveDemo(env *Env, path string) error {
 	if err := os.WriteFile(path, demoCapture, 0o644); err != nil {
 		return fmt.Errorf("demo: --save %s: cannot be written: %w", path, err)
 	}
-	env.remark("%s: written; try lacuna report %s", path, shellWord(path))
+	env.remark("%s: written; try lacuna report %s", path, writers.ShellWord(path))
 	return nil
 }

@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"strings"
-
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -12,7 +10,7 @@ const worthLooking = 0.05
 
 // nextSteps is which commands to run after a report, most useful first.
 func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
-	path := pathOf(r)
+	path := writers.InputWord(r)
 	var out []writers.Advice
 	add := func(command, why string) {
 		out = append(out, writers.Advice{Command: "lacuna " + command, Why: why})
@@ -24,7 +22,7 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 	}
 	for i := range r.Findings {
 		if c := r.Findings[i].Change; c != "" {
-			add("whatif "+pathOf(r)+" -x "+shellWord(c), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
+			add("whatif "+writers.InputWord(r)+" -x "+writers.ShellWord(c), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
 			break
 		}
 	}
@@ -52,24 +50,4 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 	}
 	add("export "+path+" --to chrome -o timeline.json.gz", "the timeline, for ui.perfetto.dev")
 	return out
-}
-
-// pathOf is the input that lists and findings are of, as a word of a command.
-func pathOf(r *report.Report) string {
-	if r.Slowest >= len(r.Inputs) || r.Inputs[r.Slowest].Path == "-" {
-		return "FILE"
-	}
-	return shellWord(r.Inputs[r.Slowest].Path)
-}
-
-// shellWord quotes a path so that it can be pasted into a POSIX shell.
-func shellWord(s string) string {
-	plain := s != "" && !strings.HasPrefix(s, "-")
-	for _, r := range s {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@%", r))
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

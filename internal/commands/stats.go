@@ -142,7 +142,7 @@ func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
 	}
 	sheets = slices.DeleteFunc(sheets, func(s writers.Sheet) bool { return len(s.Rows.Rows) == 0 })
 	if len(sheets) == 0 {
-		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], shellWord(args[0]))
+		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], writers.ShellWord(args[0]))
 	}
 	env.remark("no -r given: printing %s; lacuna stats --list has all tables", sheetNames(sheets))
 	return c.write(env, sheets)

@@ -72,7 +72,7 @@ func changeHelp(c *changes.Change) string {
 	paragraphs("", c.Doc)
 	paragraphs("Assumes: ", c.Assumes)
 	paragraphs("Not when: ", c.NotWhen)
-	fmt.Fprintf(&b, "\n  lacuna whatif INPUT -x %s\n", shellWord(c.Example))
+	fmt.Fprintf(&b, "\n  lacuna whatif INPUT -x %s\n", writers.ShellWord(c.Example))
 	return b.String()
 }
 

@@ -48,11 +48,15 @@ func (p *printer) findings(r *report.Report, d Detail) {
 			p.because(r, f, d.whole(f))
 		}
 	}
-	if words := afterAllWords(r, p.name); words != "" {
+	if words := afterAllWords(r, p.clean, p.name); words != "" {
 		p.line("")
 		for _, l := range p.wrap(words, p.width()) {
 			p.line(p.paint(bold, l))
 		}
+	}
+	if f := limitOf(r); f != nil && r.Profiler != nil {
+		p.because(r, f, d.whole(f))
+		known = slices.DeleteFunc(known, func(x *report.Finding) bool { return x == f })
 	}
 	if len(known) > 0 {
 		p.heading("Worth knowing")
@@ -111,26 +115,8 @@ func (p *printer) because(r *report.Report, f *report.Finding, whole bool) {
 		}
 	}
 	if f.Change != "" {
-		p.prose(blanks, indent+2, p.clean("Replayed as: lacuna whatif "+pathOf(r)+" -x "+shellQuote(f.Change)))
+		p.prose(blanks, indent+2, p.clean("Replayed as: lacuna whatif "+InputWord(r)+" -x "+ShellWord(f.Change)))
 	}
-}
-
-// pathOf is the input that findings are of.
-func pathOf(r *report.Report) string {
-	if r.Slowest >= len(r.Inputs) {
-		return "INPUT"
-	}
-	return shellQuote(r.Inputs[r.Slowest].Path)
-}
-
-// shellQuote quotes a word for a POSIX shell where it must be.
-func shellQuote(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("./_-+=:,@%", r))
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // example writes a text in which indented lines are code; not whole: no more than what ends with the first code.

@@ -20,7 +20,7 @@ func (m *markdown) findings(r *report.Report) {
 		m.because(f)
 		place++
 	}
-	if words := afterAllWords(r, m.code); words != "" {
+	if words := afterAllWords(r, m.text, m.code); words != "" {
 		m.line("")
 		m.line("**" + words + "**")
 	}

@@ -55,8 +55,9 @@ func confidenceWords(confidence float64) string {
 	return "a guess"
 }
 
-// afterAllWords is the step once everything is repaired; what there is to say if nothing is worth repairing.
-func afterAllWords(r *report.Report, show shower) string {
+// afterAllWords is the step once everything is repaired; what there is to say if nothing is worth repairing. plain makes
+// a text fit to be shown, show a name.
+func afterAllWords(r *report.Report, plain, show shower) string {
 	switch {
 	case r.Profiler == nil:
 		return "" // nothing was priced: the abstentions say why
@@ -73,7 +74,20 @@ func afterAllWords(r *report.Report, show shower) string {
 	case pricedCount(r) > 0:
 		return "None of this is worth a day: each saves less than one fiftieth of a step."
 	}
+	if f := limitOf(r); f != nil {
+		return "Nothing was found that is worth fixing. " + sentence(plain(f.Title))
+	}
 	return "Nothing was found that is worth fixing: no known change would make the step clearly shorter."
+}
+
+// limitOf is the finding that says what bounds a step in which nothing is worth fixing, or nil.
+func limitOf(r *report.Report) *report.Finding {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Rule == "at_limit" && pricedCount(r) == 0 {
+			return f
+		}
+	}
+	return nil
 }
 
 // profilerWords is what the step takes without the profiler, in a sentence; "" if that is not known.

@@ -90,3 +90,27 @@ func TestAbstainedLines(t *testing.T) {
 		t.Errorf("asked for all: %d lines, %q", len(lines), rest)
 	}
 }
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"a/b.json": "a/b.json", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "'-x'", "": "''", "$(x)": "'$(x)'"} {
+		if got := ShellWord(in); got != want {
+			t.Errorf("ShellWord(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be priced.
+func TestNothingWorthFixing(t *testing.T) {
+	same := func(s string) string { return s }
+	r := &report.Report{Profiler: &report.Profiler{}, Findings: []report.Finding{{Rule: "at_limit", Title: "the GPU computes for 99 %", Severity: "info"}}}
+	if got, want := afterAllWords(r, same, same), "Nothing was found that is worth fixing. The GPU computes for 99 %."; got != want {
+		t.Errorf("at the limit: %q", got)
+	}
+	r.Findings = append(r.Findings, report.Finding{Rule: "launch_bound", Change: "cuda-graph", Severity: "info", RecoverableMs: 0.01})
+	if got := afterAllWords(r, same, same); !strings.HasPrefix(got, "None of this is worth a day") {
+		t.Errorf("with something small: %q", got)
+	}
+	if got := afterAllWords(&report.Report{}, same, same); got != "" {
+		t.Errorf("without prices: %q", got)
+	}
+}

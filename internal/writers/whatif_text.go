@@ -204,8 +204,8 @@ func longestOf(path map[string]float64) string {
 
 func (p *printer) path(x *report.WhatIf) {
 	rows := pathRows(x.CriticalPathMs, p.name)
-	if len(rows) == 0 {
-		return
+	if len(rows) < 2 {
+		return // the sentence above has said it
 	}
 	p.heading("What a step is then made of, along its critical path")
 	p.bars(rows)
