@@ -55,6 +55,7 @@ func TestGainWords(t *testing.T) {
 		{100, 90, 5, 15, "10.0 ms (10.0 %) less"},
 		{100, 99.5, -1, 2, "no gain that can be told from none (-1.00 to 2.00 ms)"},
 		{100, 120, -25, -15, "20.0 ms longer"},
+		{100, 99.75, 0.05, 0.4, "no gain worth the name (0.250 ms, 0.2 %)"},
 		{1, 1, 0, 0, "no gain that can be told from none (0.000 to 0.000 ms)"},
 	} {
 		got := gainWords(report.Unprofiled{NowMs: test.now, PredictedMs: test.predicted, GainMs: test.now - test.predicted, GainLowMs: test.low, GainHighMs: test.high})

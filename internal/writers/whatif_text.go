@@ -77,18 +77,27 @@ func predictedWords(x *report.WhatIf, show shower) string {
 			names = append(names, show(c.Change))
 		}
 	}
-	s := fmt.Sprintf("With %s: %s ms %s, %s", strings.Join(names, " and "), about(u.PredictedMs), bounds(u.PredictedMs, u.LowMs, u.HighMs), gainWords(u))
+	s := fmt.Sprintf("With %s: %s ms %s, %s", list(names), about(u.PredictedMs), bounds(u.PredictedMs, u.LowMs, u.HighMs), gainWords(u))
 	if bound := longestOf(x.CriticalPathMs); bound != "" {
-		s += "; then bound by " + pathWords(bound, show)
+		then := "; then bound by "
+		if u.GainLowMs <= 0 {
+			then = "; bound by " // as before
+		}
+		s += then + pathWords(bound, show)
 	}
 	return s + "."
 }
+
+// leastGain is the share of a step below which a gain is none to anybody.
+const leastGain = 0.005
 
 // gainWords is how much shorter a step becomes.
 func gainWords(u report.Unprofiled) string {
 	switch ratio := u.NowMs / u.PredictedMs; {
 	case u.GainLowMs <= 0 && u.GainHighMs >= 0:
 		return fmt.Sprintf("no gain that can be told from none (%s to %s ms)", about(u.GainLowMs), about(u.GainHighMs))
+	case math.Abs(u.GainMs) < leastGain*u.NowMs:
+		return fmt.Sprintf("no gain worth the name (%s ms, %s %%)", about(u.GainMs), percent(u.GainMs/u.NowMs))
 	case u.GainMs < 0:
 		return fmt.Sprintf("%s ms longer", about(-u.GainMs))
 	case ratio >= 9.95:
@@ -124,7 +133,7 @@ func (p *printer) bars(rows []barRow) {
 	}
 	figures := len(about(largest))
 	const least = 6 // columns that a bar gets at least
-	label = min(label, p.width()-2-2-2-figures-3-least)
+	label = min(label, max(p.width()*2/5, minFlex), p.width()-2-2-2-figures-3-least)
 	room := min(maxPathBar, p.width()-2-label-2-2-figures-3)
 	for _, r := range rows {
 		n := 0
