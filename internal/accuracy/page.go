@@ -153,7 +153,7 @@ func (s *Set) selfErrors() (within1, within3, n int) {
 func (s *Set) recall() string {
 	found, all := map[string]int{}, map[string]int{}
 	for _, c := range s.Captures {
-		if v := judge(c); v.Base && c.Rule != "" {
+		if v := judge(c); v.Base && v.Out == "" {
 			all[c.Format]++
 			if v.Right {
 				found[c.Format]++
@@ -168,7 +168,8 @@ func (s *Set) precision() string {
 	right, all := map[string]int{}, map[string]int{}
 	for _, c := range s.Captures {
 		switch v := judge(c); {
-		case v.Base && v.Right && c.Rule != "":
+		case v.Out != "":
+		case v.Base && v.Right:
 			right[c.Format]++
 			all[c.Format]++
 		case !v.Base && !v.Right:

@@ -19,6 +19,11 @@ var sameFault = map[string][]string{
 	"dtype_churn":   {"unfused_elementwise"},        // casts are elementwise kernels
 }
 
+// notThere is captures that do not hold the fault of their program, with the reason: they are not judged.
+var notThere = map[[2]string]string{
+	{"cold_start", "torch"}: "the profiler's own warm-up took the cold steps: the trace holds warm ones only",
+}
+
 // A Verdict is how findings stand against what was planted.
 type Verdict struct {
 	*Capture
@@ -26,11 +31,15 @@ type Verdict struct {
 	Right bool
 	Why   string // what is wrong, or ""
 	Base  bool   // the fault is there; else it was repaired, or there never was one
+	Out   string // why it is not judged, or ""
 }
 
 // judge holds the findings of a capture against what its program is known to suffer from.
 func judge(c *Capture) Verdict {
-	v := Verdict{Capture: c, Base: c.Variant.Base == "" && c.Rule != "at_limit"}
+	v := Verdict{Capture: c, Base: c.Variant.Base == "" && c.Rule != "at_limit", Out: notThere[[2]string{c.Case, c.Format}]}
+	if c.Rule == "" {
+		v.Out = "nothing was planted"
+	}
 	for i := range c.Report.Findings {
 		v.Found = append(v.Found, c.Report.Findings[i].Rule)
 	}

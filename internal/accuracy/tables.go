@@ -132,7 +132,10 @@ func (s *Set) verdicts(b *strings.Builder) {
 			}
 		}
 		said := "right"
-		if !v.Right {
+		switch {
+		case v.Out != "":
+			said = "not judged: " + v.Out
+		case !v.Right:
 			said = "**" + v.Why + "**"
 		}
 		found := strings.Join(v.Found, ", ")

@@ -21,7 +21,8 @@ the program's business: the last bucket of gradients can hardly be hidden.`,
 	Fix: `
 Start collectives as early as their data is there, in buckets:
 
-    model = DistributedDataParallel(model, bucket_cap_mb=25, gradient_as_bucket_view=True)
+    model = DistributedDataParallel(model, bucket_cap_mb=25,
+                                    gradient_as_bucket_view=True)
     work = dist.all_reduce(t, async_op=True); ...; work.wait()      # other work in between`,
 	FixC:      `Enqueue ncclAllReduce on its own stream as soon as an event says that the bucket is complete; wait just before it is used.`,
 	Confirm:   `Collectives run while kernels of backward do; exposed communication falls under 5 % of the step.`,

@@ -31,8 +31,9 @@ value read back from the device is host_sync's, unless a copy to the device foll
 	Fix: `
 Make batches in background workers, ahead of the step that uses them:
 
-    loader = DataLoader(dataset, batch_size=64, num_workers=12, prefetch_factor=2,
-                        pin_memory=True, persistent_workers=True)`,
+    loader = DataLoader(dataset, batch_size=64, num_workers=12,
+                        prefetch_factor=2, pin_memory=True,
+                        persistent_workers=True)`,
 	FixC:      `Make the next batch on other threads into a ring of pinned buffers while the GPU works.`,
 	Confirm:   `The range's share of idle time falls below 2 % of the step; the first kernel of a step follows the last of the one before.`,
 	RefutedBy: `The step does not get shorter when the same batch is used again in every step.`,

@@ -33,7 +33,8 @@ it is guessed where nothing else ran.`,
 	Fix: `
 Do it seldom, elsewhere, or in the background:
 
-    state = {k: v.to("cpu", non_blocking=True) for k, v in model.state_dict().items()}
+    state = {k: v.to("cpu", non_blocking=True)
+             for k, v in model.state_dict().items()}
     torch.cuda.current_stream().synchronize()
     threading.Thread(target=torch.save, args=(state, path)).start()   # or torch.distributed.checkpoint.async_save
 

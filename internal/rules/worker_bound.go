@@ -22,7 +22,8 @@ says that the host is busy.`,
 	Fix: `
 Give it more workers, or less to do for each, and hand batches over pinned:
 
-    loader = DataLoader(dataset, batch_size=64, num_workers=os.cpu_count() - 2, prefetch_factor=4,
+    loader = DataLoader(dataset, batch_size=64,
+                        num_workers=os.cpu_count() - 2, prefetch_factor=4,
                         pin_memory=True, persistent_workers=True)
 
 Decode and augment on the GPU (nvJPEG, DALI, torchvision.transforms.v2 on CUDA tensors), store what can be decoded once, and set

@@ -136,7 +136,8 @@ func (p *printer) example(indent int, text string, whole bool) {
 	}
 }
 
-// codeLine writes a line of code; one that is too long goes on in the next, further in.
+// codeLine writes a line of code. Of one that is too long the comment goes above it, and what is still too long
+// goes on in the next line, further in.
 func (p *printer) codeLine(indent int, l string) {
 	l = p.clean(strings.ReplaceAll(l, "\t", "    "))
 	own := len(l) - len(strings.TrimLeft(l, " "))
@@ -144,20 +145,39 @@ func (p *printer) codeLine(indent int, l string) {
 		own = 0
 	}
 	l = strings.TrimLeft(l, " ")
-	if l == "" {
-		p.line("")
-	}
-	for i, piece := range p.wrap(l, p.width()-indent-own-2) {
-		if i == 0 && shown(l) <= p.width()-indent-own {
-			p.line(strings.Repeat(" ", indent+own) + p.paint(cyan, l))
-			return
+	indent += own
+	room := p.width() - indent
+	if code, comment := cutComment(l); shown(l) > room && comment != "" {
+		if l = code + "  " + comment; shown(l) > room {
+			mark, words, _ := strings.Cut(comment, " ")
+			for _, piece := range p.wrap(words, room-len(mark)-1) {
+				p.code(indent, mark+" "+piece)
+			}
+			l = code
 		}
-		more := 0
-		if i > 0 {
-			more = 2
-		}
-		p.line(strings.Repeat(" ", indent+own+more) + p.paint(cyan, piece))
 	}
+	if shown(l) <= room {
+		p.code(indent, l)
+		return
+	}
+	for i, piece := range p.wrap(l, room-2) {
+		p.code(indent+2*min(i, 1), piece)
+	}
+}
+
+// code writes a line of code that fits.
+func (p *printer) code(indent int, l string) {
+	p.line(strings.Repeat(" ", indent) + p.paint(cyan, l))
+}
+
+// cutComment divides a line of code from the comment behind it.
+func cutComment(l string) (code, comment string) {
+	for _, mark := range []string{"  # ", "  // "} {
+		if i := strings.Index(l, mark); i > 0 {
+			return strings.TrimRight(l[:i], " "), strings.TrimLeft(l[i:], " ")
+		}
+	}
+	return l, ""
 }
 
 // A block is a paragraph, or lines of code.

@@ -56,7 +56,8 @@ func sampleFindings() []report.Finding {
 			Assumes:  []string{"workers are as fast as the thread that does it now"},
 			Evidence: []report.Evidence{{Text: "94.2 % of the step the GPU idles while the host is in data_load", Rows: []string{"device 0 idle 99.554 ms at 2.521 ms", "device 0 idle 89.371 ms at 293.214 ms"}}},
 			Fix: "\nMake batches in background workers:\n\n    loader = DataLoader(dataset, batch_size=64, num_workers=12, prefetch_factor=2,\n" +
-				"                        pin_memory=True)\n    for batch in loader:\n\n        step(batch)\n\nMore of it.",
+				"                        pin_memory=True)\n    graph = torch.cuda.CUDAGraph()             # or by hand, after three warm-up steps on a side stream\n" +
+				"    x = 1                                                                   # short\n    for batch in loader:\n\n        step(batch)\n\nMore of it.",
 			FixElsewhere: "Make the next batch on other threads.", Confirm: "the range's share falls below 2 %", RefutedBy: "using the same batch again saves nothing"},
 		{Rule: "host_sync", Title: "The host waits for the GPU in evil\x1b[2J\u202e|`<b>", Severity: "low", Confidence: 0.5, First: "input_pipeline",
 			RecoverableMs: 2.1, GainLowMs: 0.4, GainHighMs: 3, AfterOthersMs: 0.01, Change: "drop-syncs:it's"},
