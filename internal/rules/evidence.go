@@ -13,9 +13,6 @@ import (
 // maxGaps is how many of the longest gaps are looked at for evidence.
 const maxGaps = 50
 
-// longest is the longest gaps, longest first.
-func longest(gaps []facts.IdleGap) []facts.IdleGap { return facts.LongestGaps(gaps, maxGaps) }
-
 // mainCause is the cause that took most of a gap.
 func (c *Case) mainCause(g facts.IdleGap) string {
 	best, bestNs := "", int64(-1)

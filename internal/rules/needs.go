@@ -16,8 +16,6 @@ var (
 		return err == nil && s.Source != facts.StepsNone
 	},
 		"torch.cuda.nvtx.range_push(f\"step_{i}\"), prof.step() in torch.profiler, or --step-range NAME"}
-	needOps = Need{"operators", func(f *facts.Facts) bool { return f.Trace.Ops.Len() > 0 },
-		"torch.profiler with ProfilerActivity.CPU"}
 	needShapes = Need{"shapes of operators", func(f *facts.Facts) bool { return hasText(f.Trace.Ops.Shapes) },
 		"torch.profiler.profile(record_shapes=True)"}
 	needAllocs = Need{"allocator events", func(f *facts.Facts) bool { return f.Trace.AllocEvents.Len() > 0 || f.Trace.DeviceAllocs.Len() > 0 },
