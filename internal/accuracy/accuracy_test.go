@@ -35,27 +35,30 @@ func TestTruth(t *testing.T) {
 	if slow.StepMs() != 4 || slow.Noise() != 0.25 || slow.Under["torch"] != 8 || len(slow.Paths) != 2 || slow.Base != "" {
 		t.Errorf("slow is %+v", slow)
 	}
-	if fixed.Base != "slow" || !slices.Equal(fixed.Changes(), []string{"drop-syncs", "cuda-graph"}) || fixed.Noise() != 0 {
+	if fixed.Otherwise() != "as one" || fixed.Base != "slow" || !slices.Equal(fixed.Changes(), []string{"drop-syncs", "cuda-graph"}) || fixed.Noise() != 0 {
 		t.Errorf("fixed is %+v with changes %q", fixed, fixed.Changes())
 	}
 	if alone := truth["alone"]["fixed"]; alone.Base != "" {
 		t.Errorf("a program without a slow variant is a repair of %q", alone.Base)
 	}
 
-	// Runs of their own replace the windows of one.
-	runs := filepath.Join(dir, "runs.jsonl")
-	lines := `{"program":"loop","variant":"slow","mode":"plain","step_ms":6,"rule":"host_sync","base":null,"change":""}
-{"program":"loop","variant":"slow","mode":"plain","step_ms":7}
-{"program":"loop","variant":"slow","mode":"nvtx","step_ms":9}
-`
-	if err := os.WriteFile(runs, []byte(lines), 0o666); err != nil {
+	// Runs of their own replace the windows of one, and what a variant is to its base replaces what was thought.
+	runs := filepath.Join(dir, "truth-x.json")
+	text := `{"gpu":"x","programs":{"loop":{"rule":"host_sync","variants":{
+		"slow":{"base":null,"change":"","step_ms":6.5,"windows_ms":[1,2,3],"runs_ms":[7,6],"step_ms_under_torch":9},
+		"fixed":{"base":"slow","change":"","runs_ms":[2]},
+		"pad":{"base":"slow","change":"pad the vocabulary","runs_ms":[1]}}}}}`
+	if err := os.WriteFile(runs, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := truth.AddRuns(runs); err != nil {
+	if err := truth.AddFile(runs); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(slow.Runs, []float64{6, 7}) || slow.Under["nsys"] != 9 || slow.Rule != "host_sync" || fixed.Base != "slow" {
-		t.Errorf("with runs, slow is %+v", slow)
+	if !slices.Equal(slow.Runs, []float64{6, 7}) || slow.Under["torch"] != 8 || slow.Rule != "host_sync" || fixed.Base != "slow" || fixed.Changes() != nil {
+		t.Errorf("with runs, slow is %+v, fixed %+v", slow, fixed)
+	}
+	if pad := truth["loop"]["pad"]; pad.Changes() != nil || pad.StepMs() != 1 {
+		t.Errorf("pad is %+v: %q", pad, pad.Changes())
 	}
 }
 
@@ -115,8 +118,28 @@ func TestJudge(t *testing.T) {
 
 // The arguments that a page shows are of no one machine, and its own name is not among them.
 func TestShownArguments(t *testing.T) {
-	got := strings.Join(shown([]string{"-captures", "/a/b/heldout", "-runs", "/x/runs.jsonl", "-o", "-", "-date", "2026-01-01", "-only", "x"}), " ")
-	if want := "-captures heldout -runs runs.jsonl -only x"; got != want {
+	got := strings.Join(shown([]string{"-unseen", "/a/b/heldout", "-truth", "/x/truth.json", "-o", "-", "-date", "2026-01-01", "-only", "x"}), " ")
+	if want := "-unseen heldout -truth truth.json -only x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A step found by rhythm may be several of the program's; one that markers give is one.
+func TestStepsInOne(t *testing.T) {
+	for _, test := range []struct {
+		source        string
+		meanMs, under float64
+		want          int
+	}{
+		{"periodicity", 63.1, 15.8, 4},
+		{"periodicity", 40, 15.8, 1}, // no whole number
+		{"periodicity", 16, 15.8, 1},
+		{"periodicity", 63.1, 0, 1},
+		{"nvtx", 63.1, 15.8, 1},
+	} {
+		c := &Capture{Variant: &Variant{Under: map[string]float64{"nsys": test.under}}, Format: "nsys", Report: &report.Report{Steps: report.Steps{Source: test.source, MeanMs: test.meanMs}}}
+		if got := c.stepsInOne(); got != test.want {
+			t.Errorf("%+v: %d steps", test, got)
+		}
 	}
 }

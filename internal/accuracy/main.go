@@ -2,7 +2,7 @@
 // the step after a repair, the fault that was planted. It writes docs/accuracy.md.
 //
 //	go run ./internal/accuracy                                      # the corpus beside the repository
-//	go run ./internal/accuracy -captures DIR -runs FILE             # more captures, better truth
+//	go run ./internal/accuracy -again DIR -unseen DIR               # more captures, laid out like the corpus
 //	go run ./internal/accuracy -only data_loading -o -              # one case, to stdout
 package main
 
@@ -39,9 +39,10 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("o", "docs/accuracy.md", "file to write; - is stdout")
 	only := flags.String("only", "", "regular expression over CASE")
 	date := flags.String("date", time.Now().Format(time.DateOnly), "date that the page bears")
-	var heldOut, runs paths
-	flags.Var(&heldOut, "captures", "more such folders, of programs that were not seen; may be repeated")
-	flags.Var(&runs, "runs", "runs without a profiler, a line of JSON each; may be repeated")
+	truth := flags.String("truth", "bench/gpu/results/truth-h200.json", "timings without a profiler, of more runs and more variants; none if it is not there")
+	var again, unseen paths
+	flags.Var(&again, "again", "a folder of captures of the same programs, made anew; may be repeated")
+	flags.Var(&unseen, "unseen", "a folder of captures of programs that were not seen; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,16 +51,25 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	page := &Page{Date: *date, Call: strings.TrimSpace("go run ./internal/accuracy " + strings.Join(shown(args), " "))}
-	for i, dir := range append([]string{*corpus}, heldOut...) {
-		set, err := measureFolder(ctx, dir, runs, pattern)
-		if errors.Is(err, fs.ErrNotExist) && i == 0 {
-			return fmt.Errorf("%s: no captures there; -corpus says where they are", dir)
+	for _, folders := range []struct {
+		title string
+		dirs  []string
+	}{
+		{"the corpus, which was seen while lacuna was made", []string{*corpus}},
+		{"the same programs, captured anew", again},
+		{"programs that were not seen", unseen},
+	} {
+		for _, dir := range folders.dirs {
+			set, err := measureFolder(ctx, dir, *truth, pattern)
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s: no captures there; -corpus, -again and -unseen say where they are", dir)
+			}
+			if err != nil {
+				return err
+			}
+			set.Title = folders.title
+			page.Sets = append(page.Sets, set)
 		}
-		if err != nil {
-			return err
-		}
-		set.Seen = i == 0
-		page.Sets = append(page.Sets, set)
 	}
 	if *out == "-" {
 		return page.Write(os.Stdout)
@@ -77,7 +87,7 @@ func shown(args []string) (out []string) {
 		switch strings.TrimLeft(args[i], "-") {
 		case "o", "date":
 			i++
-		case "captures", "runs", "corpus":
+		case "again", "unseen", "truth", "corpus":
 			if i+1 < len(args) {
 				out = append(out, args[i], filepath.Base(args[i+1]))
 				i++
@@ -91,24 +101,21 @@ func shown(args []string) (out []string) {
 
 // A Set is what was measured of one folder.
 type Set struct {
-	Name        string
-	Seen        bool // while constants were chosen
+	Title       string // what programs these are
 	Captures    []*Capture
 	Predictions []*Prediction
 }
 
 // measureFolder measures every capture of a folder.
-func measureFolder(ctx context.Context, dir string, runs []string, only *regexp.Regexp) (*Set, error) {
+func measureFolder(ctx context.Context, dir, timings string, only *regexp.Regexp) (*Set, error) {
 	truth := make(Truth)
 	if err := truth.AddFolder(dir); err != nil {
 		return nil, err
 	}
-	for _, path := range runs {
-		if err := truth.AddRuns(path); err != nil {
-			return nil, err
-		}
+	if err := truth.AddFile(timings); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	set := &Set{Name: filepath.Base(dir)}
+	set := new(Set)
 	all := truth.Sorted()
 	for _, v := range all {
 		if !only.MatchString(v.Case) {

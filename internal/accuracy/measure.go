@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
-	"lacuna/internal/changes"
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
 	"lacuna/internal/reader"
@@ -23,6 +23,7 @@ type Capture struct {
 	SelfPct float64
 	Now     Estimate // the step without the profiler
 	Report  *report.Report
+	Steps   int    // how many of the program's steps what was taken for one holds: more than one where only a rhythm marks them
 	Again   *Again // the repair made once more, where it was made already
 }
 
@@ -48,7 +49,7 @@ type Prediction struct {
 	*Capture
 	Fixed   *Variant
 	Changes []string
-	WhyNot  string // why it was not predicted, or ""
+	WhyNot  string // why it was not predicted, or is no truth of it, or ""
 
 	Free     Estimate // ms without the profiler
 	FreeGain Estimate // ms
@@ -61,11 +62,13 @@ func (p *Prediction) FreeTruth() float64 { return p.Fixed.StepMs() }
 // GainTruth is what the repair gains, by the program's own clock.
 func (p *Prediction) GainTruth() float64 { return p.Variant.StepMs() - p.Fixed.StepMs() }
 
-// drained says whether a repaired program was captured in a state that it cannot keep up: its clock at that time
-// is no truth of it. The corpus' README says so of data_loading.
-func (v *Variant) drained() bool { return v.Case == "data_loading" && v.Name == "fixed" }
+// drained says whether a program makes its batches ahead. The few steps of a capture eat what was made before, or wait
+// for workers that have just begun: the program's clock at that time says nothing of a long run.
+func (v *Variant) drained() bool {
+	return slices.ContainsFunc(v.Changes(), func(c string) bool { return strings.HasPrefix(c, "prefetch:") })
+}
 
-const drainedWhy = "the steps captured ate batches that were made before"
+const drainedWhy = "loader workers: the steps captured are not those of a long run"
 
 // UnderTruth is the repaired step as a share of the step before, both under the tool; 0 if either was not captured.
 func (p *Prediction) UnderTruth() float64 {
@@ -110,9 +113,9 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 	case err != nil:
 		return nil, nil, err
 	}
-	c.SelfPct = x.SelfErrorPct
-	c.Now = Estimate{x.Unprofiled.NowMs, x.Unprofiled.NowLowMs, x.Unprofiled.NowHighMs}
-	if c.Again, err = again(f, v); err != nil {
+	c.SelfPct, c.Steps = x.SelfErrorPct, c.stepsInOne()
+	c.Now = c.perStep(x.Unprofiled.NowMs, x.Unprofiled.NowLowMs, x.Unprofiled.NowHighMs)
+	if c.Again, err = again(f, c); err != nil {
 		return nil, nil, err
 	}
 	var out []*Prediction
@@ -128,11 +131,6 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 
 // ask replays a capture with changes. why says what was not made.
 func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err error) {
-	for _, text := range texts {
-		if _, _, err := changes.Find(text); err != nil {
-			return nil, err.Error(), nil
-		}
-	}
 	if x, err = diagnose.WhatIf(f, facts.StepOptions{}, texts); err != nil {
 		return nil, "", err
 	}
@@ -145,21 +143,50 @@ func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err erro
 }
 
 // again asks what the repair that a variant has would gain once more; nil if it is no repair.
-func again(f *facts.Facts, v *Variant) (*Again, error) {
-	if v.Base == "" || len(v.Changes()) == 0 {
+func again(f *facts.Facts, c *Capture) (*Again, error) {
+	v := c.Variant
+	leavesRange := func(change string) bool { return strings.HasPrefix(change, "drop-range:") } // something else may be left in it
+	if v.Base == "" || len(v.Changes()) == 0 || slices.ContainsFunc(v.Changes(), leavesRange) {
 		return nil, nil
 	}
 	a := &Again{Changes: v.Changes()}
 	x, why, err := ask(f, a.Changes)
 	if a.WhyNot = why; err == nil && why == "" {
-		a.Gain = Estimate{x.Unprofiled.GainMs, x.Unprofiled.GainLowMs, x.Unprofiled.GainHighMs}
+		a.Gain = c.perStep(x.Unprofiled.GainMs, x.Unprofiled.GainLowMs, x.Unprofiled.GainHighMs)
 	}
 	return a, err
+}
+
+// stepsInOne is how many steps of the program lie in one that was found by rhythm, where the program's own clock says that
+// it is a whole number: without markers nothing tells a step from a few.
+func (c *Capture) stepsInOne() int {
+	under := c.Under[c.Format]
+	if source := c.Report.Steps.Source; under <= 0 || source != "periodicity" && source != "none" {
+		return 1
+	}
+	ratio := c.Report.Steps.MeanMs / under
+	if n := math.Round(ratio); n >= 2 && math.Abs(ratio/n-1) < wholeSteps {
+		return int(n)
+	}
+	return 1
+}
+
+// wholeSteps is how far a rhythm may be from a whole number of steps.
+const wholeSteps = 0.1
+
+// perStep is an estimate of one step of the program.
+func (c *Capture) perStep(ms, lowMs, highMs float64) Estimate {
+	n := float64(max(1, c.Steps))
+	return Estimate{ms / n, lowMs / n, highMs / n}
 }
 
 // predict asks what a repair makes of a capture.
 func predict(f *facts.Facts, c *Capture, fixed *Variant) (*Prediction, error) {
 	p := &Prediction{Capture: c, Fixed: fixed, Changes: fixed.Changes()}
+	if note := fixed.Otherwise(); note != "" {
+		p.WhyNot = "the program does it otherwise, " + note
+		return p, nil
+	}
 	x, why, err := ask(f, p.Changes)
 	if p.WhyNot = why; err != nil || why != "" {
 		return p, err
@@ -169,7 +196,7 @@ func predict(f *facts.Facts, c *Capture, fixed *Variant) (*Prediction, error) {
 		return p, nil
 	}
 	u := x.Unprofiled
-	p.Free, p.FreeGain = Estimate{u.PredictedMs, u.LowMs, u.HighMs}, Estimate{u.GainMs, u.GainLowMs, u.GainHighMs}
+	p.Free, p.FreeGain = c.perStep(u.PredictedMs, u.LowMs, u.HighMs), c.perStep(u.GainMs, u.GainLowMs, u.GainHighMs)
 	p.Under = Estimate{x.PredictedMs / x.ReplayedStepMs, x.LowMs / x.ReplayedStepMs, x.HighMs / x.ReplayedStepMs}
 	return p, nil
 }

@@ -67,7 +67,10 @@ func (p *Prediction) gainCell() string {
 	}
 	truth := p.GainTruth()
 	cell := digits(p.FreeGain.Ms) + " / " + digits(truth)
-	if truth > 0 {
+	switch {
+	case p.vain():
+		cell += " **(in vain)**"
+	case truth > 0:
 		cell += " (" + signed(ErrorOf(p.FreeGain.Ms, truth)) + ")"
 	}
 	return cell
@@ -84,25 +87,30 @@ func (s *Set) controls(b *strings.Builder) {
 		if said == "" {
 			said = "gain " + c.Again.Gain.String() + " ms of " + digits(c.Now.Ms)
 		}
+		if c.vain() {
+			said += " **(in vain)**"
+		}
 		rows = append(rows, []string{c.Case + " " + c.Variant.Name, c.Format, "`" + strings.Join(c.Again.Changes, " ") + "`", said})
 	}
 	if len(rows) > 0 {
-		b.WriteString("\n### The repair made once more\n\nApplied to the program that has it already, a change must find nothing, or gain nothing.\n\n")
+		b.WriteString("Applied to the program that has it already, a change must find nothing, or gain nothing.\n\n")
 		table(b, []string{"case", "format", "change", "said"}, "llll", rows)
 	}
 }
 
 // captures is each capture replayed unchanged, and its step without the profiler.
 func (s *Set) captures(b *strings.Builder) {
-	b.WriteString("\n### The step as it is\n\n")
 	var rows [][]string
 	for _, c := range s.Captures {
 		row := []string{c.Case + " " + c.Variant.Name, c.Format}
+		if c.Steps > 1 {
+			row[0] += fmt.Sprintf(" (a rhythm of %d steps)", c.Steps)
+		}
 		if c.Why != "" {
 			rows = append(rows, append(row, "not replayed: "+c.Why, "", "", "", ""))
 			continue
 		}
-		row = append(row, fmt.Sprintf("%+.2f", c.SelfPct), digits(c.Report.Steps.MeanMs), c.Now.String())
+		row = append(row, fmt.Sprintf("%+.2f", c.SelfPct), digits(c.perStep(c.Report.Steps.MeanMs, 0, 0).Ms), c.Now.String())
 		switch truth := c.StepMs(); {
 		case truth == 0:
 			row = append(row, "-", "-")
@@ -145,7 +153,6 @@ func (s *Set) verdicts(b *strings.Builder) {
 		rows = append(rows, []string{c.Case + " " + c.Variant.Name, c.Format, want, found, said})
 	}
 	if len(rows) > 0 {
-		b.WriteString("\n### What is found\n\n")
 		table(b, []string{"case", "format", "planted", "found, in this order", "verdict"}, "lllll", rows)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/changes"
 	"lacuna/internal/stat"
 )
 
@@ -42,16 +42,23 @@ func (v *Variant) Noise() float64 {
 	return (v.Runs[len(v.Runs)-1] - v.Runs[0]) / 2 / v.StepMs()
 }
 
-// Changes is Change as -x takes it; what stands behind a comma is a note for people.
+// Changes is Change as -x takes it; nil if it is none that whatif knows.
 func (v *Variant) Changes() []string {
 	text, _, _ := strings.Cut(v.Change, ", ")
 	var out []string
-	for _, c := range strings.Split(text, "+") {
-		if c = strings.TrimSpace(c); c != "" {
-			out = append(out, c)
+	for _, c := range strings.Split(text, " + ") {
+		if _, _, err := changes.Find(c); err != nil {
+			return nil
 		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// Otherwise is how the variant differs from what its change says, "" if it does not: "as TF32". Then it is no truth of it.
+func (v *Variant) Otherwise() string {
+	_, note, _ := strings.Cut(v.Change, ", ")
+	return note
 }
 
 // repairs is the change that `fixed` is to `slow` in cases whose truth does not say it.
@@ -144,14 +151,7 @@ func (t Truth) addCase(name string, text []byte) error {
 		}
 	}
 	for key, raw := range all {
-		var x struct {
-			StepMs  *float64  `json:"step_ms"`
-			Windows []float64 `json:"windows_ms"`
-			Nsys    float64   `json:"step_ms_under_nsys"`
-			Torch   float64   `json:"step_ms_under_torch"`
-			Base    string    `json:"base"`
-			Change  string    `json:"change"`
-		}
+		var x timing
 		if err := json.Unmarshal(raw, &x); err != nil || x.StepMs == nil && x.Nsys == 0 && x.Torch == 0 {
 			continue // not a variant
 		}
@@ -160,9 +160,7 @@ func (t Truth) addCase(name string, text []byte) error {
 		if key == "fixed" && v.Base == "" && all["slow"] != nil {
 			v.Base, v.Change = "slow", repairs[name]
 		}
-		if v.Runs = slices.Sorted(slices.Values(x.Windows)); len(v.Runs) == 0 && x.StepMs != nil {
-			v.Runs = []float64{*x.StepMs}
-		}
+		v.Runs = x.sorted()
 		for tool, ms := range map[string]float64{"nsys": x.Nsys, "torch": x.Torch} {
 			if ms > 0 {
 				v.Under[tool] = ms
@@ -172,47 +170,55 @@ func (t Truth) addCase(name string, text []byte) error {
 	return nil
 }
 
-// AddRuns adds runs, a line of JSON each. Several runs in processes of their own are better truth than
-// the windows of one: they replace these.
-func (t Truth) AddRuns(path string) error {
-	f, err := os.Open(path)
+// AddFile adds what bench/gpu measured: several runs of each variant in processes of their own, which are better truth
+// than the windows of one, and what each variant is to its base. What steps took under a tool is left out: that holds for the
+// captures of those runs only, and these have a truth.json of their own.
+func (t Truth) AddFile(path string) error {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<24)
-	fresh := make(map[*Variant]bool)
-	for n := 1; lines.Scan(); n++ {
-		if strings.TrimSpace(lines.Text()) == "" {
-			continue
-		}
-		var x struct {
-			Program, Variant, Mode, Rule, Base, Change string
-			StepMs                                     float64 `json:"step_ms"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
-			return fmt.Errorf("%s: line %d: %w", path, n, err)
-		}
-		v := t.at(x.Program, x.Variant)
-		if x.Rule != "" {
-			v.Rule = x.Rule
-		}
-		if x.Change != "" || v.Base == "" {
-			v.Base, v.Change = x.Base, x.Change
-		}
-		switch x.Mode {
-		case "plain":
-			if !fresh[v] {
-				v.Runs, fresh[v] = nil, true
-			}
-			v.Runs = append(v.Runs, x.StepMs)
-			slices.Sort(v.Runs)
-		case "torch":
-			v.Under["torch"] = x.StepMs
-		case "nvtx":
-			v.Under["nsys"] = x.StepMs
+	var all struct {
+		Programs map[string]struct {
+			Rule     string
+			Variants map[string]timing
 		}
 	}
-	return lines.Err()
+	if err := json.Unmarshal(text, &all); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for program, p := range all.Programs {
+		for name, x := range p.Variants {
+			v := t.at(program, name)
+			v.Rule, v.Base, v.Change = p.Rule, x.Base, x.Change
+			if runs := x.sorted(); len(runs) > 0 {
+				v.Runs = runs
+			}
+		}
+	}
+	return nil
+}
+
+// A timing is what is said of a variant.
+type timing struct {
+	StepMs  *float64  `json:"step_ms"`
+	Windows []float64 `json:"windows_ms"` // of one run
+	Runs    []float64 `json:"runs_ms"`    // in processes of their own
+	Nsys    float64   `json:"step_ms_under_nsys"`
+	Torch   float64   `json:"step_ms_under_torch"`
+	Base    string    `json:"base"`
+	Change  string    `json:"change"`
+}
+
+// sorted is the best timings there are: runs, else the windows of one, else its median.
+func (x *timing) sorted() []float64 {
+	switch {
+	case len(x.Runs) > 0:
+		return slices.Sorted(slices.Values(x.Runs))
+	case len(x.Windows) > 0:
+		return slices.Sorted(slices.Values(x.Windows))
+	case x.StepMs != nil:
+		return []float64{*x.StepMs}
+	}
+	return nil
 }
