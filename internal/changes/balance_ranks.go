@@ -36,7 +36,7 @@ func applyBalanceRanks(e *replay.Edit, arg string) (int, error) {
 		return 0, ErrNoMatch
 	}
 	if len(collectives) == 1 {
-		return 0, &NotAllowedError{"the capture has the collectives of one device, and only those of the other ranks tell how long they wait for one another; " +
+		return 0, &NotAllowedError{Why: "the capture has the collectives of one device, and only those of the other ranks tell how long they wait for one another; " +
 			"capture all ranks of one node in one file (nsys profile around the launcher) and give that"}
 	}
 	var lists [][]int32
@@ -48,7 +48,7 @@ func applyBalanceRanks(e *replay.Edit, arg string) (int, error) {
 	}
 	for _, list := range lists[1:] {
 		if len(list) != len(lists[0]) {
-			return 0, &NotAllowedError{"the devices have different numbers of collectives, so that they cannot be matched by order"}
+			return 0, &NotAllowedError{Why: "the devices have different numbers of collectives, so that they cannot be matched by order"}
 		}
 	}
 	for k := range lists[0] {

@@ -30,7 +30,10 @@ type Change struct {
 var ErrNoMatch = errors.New("matches nothing")
 
 // A NotAllowedError says that a change cannot be made to this program.
-type NotAllowedError struct{ Why string }
+type NotAllowedError struct {
+	Why   string
+	First string // the change that must be made before it, or ""
+}
 
 func (e *NotAllowedError) Error() string { return "is not allowed here: " + e.Why }
 

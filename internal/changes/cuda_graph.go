@@ -132,7 +132,7 @@ func capturable(e *replay.Edit, inside []bool) error {
 			what += " in " + where
 		}
 		if 2*len(o.steps) > steps {
-			return &NotAllowedError{fmt.Sprintf("%s %s, in %d of %d steps; add -x %s before it, or name a range without it", what, offences[fix], len(o.steps), steps, fix)}
+			return &NotAllowedError{First: fix, Why: fmt.Sprintf("%s %s, in %d of %d steps; add -x %s before it, or name a range without it", what, offences[fix], len(o.steps), steps, fix)}
 		}
 		e.Assume("%s, in %d of %d steps, is left outside the graph", what, len(o.steps), steps)
 	}

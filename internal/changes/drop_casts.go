@@ -46,7 +46,7 @@ func applyDropCasts(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if n == 0 && kept > 0 {
-		return 0, &NotAllowedError{"the program trains: " + one(kept, "cast") + ", none of them a round trip, must be made again after each update; " +
+		return 0, &NotAllowedError{Why: "the program trains: " + one(kept, "cast") + ", none of them a round trip, must be made again after each update; " +
 			"keep the weights themselves in 16 bits (model.to(torch.bfloat16)) and compare"}
 	}
 	if n > 0 && !training {

@@ -231,11 +231,11 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, abo
 	}
 	length := r.length(e, about)
 	if length == 0 {
-		return false, &NotAllowedError{"cannot tell how long the sequences are: the capture has neither grids nor shapes; record with torch.profiler(record_shapes=True)"}
+		return false, &NotAllowedError{Why: "cannot tell how long the sequences are: the capture has neither grids nor shapes; record with torch.profiler(record_shapes=True)"}
 	}
 	share, unit := p.AttentionShare(length, r.backward), max(p.BF16, p.FP16)
 	if unit == 0 {
-		return false, &NotAllowedError{p.Name + " has no matrix units for 16-bit types"}
+		return false, &NotAllowedError{Why: p.Name + " has no matrix units for 16-bit types"}
 	}
 	ns := 2 * products * r.scores * head / unit / 1e3
 	causal := r.causal || r.backward && about.causal

@@ -178,7 +178,7 @@ func peakOf(e *replay.Edit, ordinal uint32, toTell string) (*peaks.Peak, error) 
 	if name == "" {
 		name = "the capture does not name the device, and"
 	}
-	return nil, &NotAllowedError{fmt.Sprintf("cannot tell %s: %s is not in the table of devices; capture one step with the change made and compare", toTell, name)}
+	return nil, &NotAllowedError{Why: fmt.Sprintf("cannot tell %s: %s is not in the table of devices; capture one step with the change made and compare", toTell, name)}
 }
 
 // trains says whether the program computes gradients or updates weights: what it keeps for backward must be

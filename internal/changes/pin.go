@@ -166,7 +166,7 @@ func copySpeed(e *replay.Edit, device uint32) (replay.Range, string, error) {
 		return replay.Range{}, "", err
 	}
 	if p.HostGBs == 0 {
-		return replay.Range{}, "", &NotAllowedError{"cannot tell how fast copies of pinned memory would be: the capture has none, and the host link of " + p.Name + " is not known"}
+		return replay.Range{}, "", &NotAllowedError{Why: "cannot tell how fast copies of pinned memory would be: the capture has none, and the host link of " + p.Name + " is not known"}
 	}
 	s, peak := p.HostShare(), p.HostGBs*1e9
 	from := fmt.Sprintf("%.0f %% of the %s that a %s has at best", 100*s.Mid, p.HostLink, p.Name)

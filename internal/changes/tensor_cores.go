@@ -40,7 +40,7 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 		}
 		unit := max(p.BF16, p.FP16)
 		if unit <= p.FP32 {
-			return 0, &NotAllowedError{p.Name + " has no matrix units for 16-bit types that beat its FP32 units"}
+			return 0, &NotAllowedError{Why: p.Name + " has no matrix units for 16-bit types that beat its FP32 units"}
 		}
 		if _, seen := scales[device]; !seen {
 			scales[device] = seenShare(e, device, p, work)

@@ -21,8 +21,8 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 		}
 	}
 	for i := range r.Findings {
-		if c := r.Findings[i].Change; c != "" {
-			add("whatif "+writers.InputWord(r)+" -x "+writers.ShellWord(c), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
+		if f := &r.Findings[i]; f.Change != "" {
+			add("whatif "+writers.InputWord(r)+" "+f.Args(writers.ShellWord), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
 			break
 		}
 	}

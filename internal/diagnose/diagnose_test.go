@@ -122,3 +122,45 @@ func TestFindings(t *testing.T) {
 		}
 	}
 }
+
+// launching is a loop of n steps: 40 launches of kernels of 2 µs, one every 25 µs, and a synchronisation.
+func launching(n int) string {
+	var b strings.Builder
+	corr := 0
+	for i := range n {
+		at := i * 1_020_000
+		fmt.Fprintf(&b, "step %d+1020000\n", at)
+		for k := range 40 {
+			corr++
+			call := at + 1_000 + 25_000*k
+			fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel c%d %d+2000 k%d\n", corr, call, corr, call+7_100, k)
+		}
+		fmt.Fprintf(&b, "call %d+6000 cudaStreamSynchronize\n", at+1_003_000)
+	}
+	return b.String()
+}
+
+// TestBefore: a graph cannot hold a synchronisation, so dropping it comes first and is not counted to the graph.
+func TestBefore(t *testing.T) {
+	f := of(t, launching(8))
+	r, err := report.Build([]*facts.Facts{f}, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(r, f, facts.StepOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range r.Findings {
+		if x.Rule != "launch_bound" {
+			continue
+		}
+		if x.Change != "cuda-graph" || len(x.Before) != 1 || x.Before[0] != "drop-syncs" {
+			t.Errorf("changes are %v then %s, want drop-syncs then cuda-graph", x.Before, x.Change)
+		}
+		if x.RecoverableMs < 0.8 || x.RecoverableMs > 1.0 || x.PredictedMs > 0.2 {
+			t.Errorf("gain %v ms, step then %v ms", x.RecoverableMs, x.PredictedMs)
+		}
+		return
+	}
+	t.Errorf("launch_bound not found in %+v", r.Findings)
+}

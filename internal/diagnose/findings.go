@@ -161,27 +161,66 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		return
 	}
 	for _, change := range x.Changes {
-		e := d.k.Program.Edit()
-		applied, err := apply(e, change)
-		if err != nil || !applied.Applied {
+		e, before, applied := d.make(change)
+		if !applied.Applied {
 			continue
 		}
-		price := d.k.Price(e)
 		if d.unsure {
 			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
 				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "nsys profile --trace=cuda,nvtx"})
 			return
 		}
+		price := d.priceAfter(before, e)
 		if price.Gain.LowNs <= 0 {
 			continue // a gain whose range includes none is not promised
 		}
-		f.Change, f.Assumes = change, applied.Assumes
+		f.Change, f.Before, f.Assumes = change, before, applied.Assumes
+		if len(before) > 0 {
+			f.Assumes = append(f.Assumes, "after "+strings.Join(before, " and ")+", which it needs first and which is not in the gain")
+		}
 		f.RecoverableMs, f.GainLowMs, f.GainHighMs = price.Gain.Ns/1e6, price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
 		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6, price.Unprofiled.HighNs/1e6
 		f.Severity = d.severity(price.Gain.Ns)
-		d.priced = append(d.priced, priced{x, []string{change}, f, price.Gain.Ns})
+		d.priced = append(d.priced, priced{x, append(slices.Clone(before), change), f, price.Gain.Ns})
 		return
 	}
+}
+
+// maxBefore bounds the chain of changes that one needs before it.
+const maxBefore = 3
+
+// make applies a change, and before it those that it says it needs.
+func (d *desk) make(change string) (e *replay.Edit, before []string, applied report.AppliedChange) {
+	for range maxBefore {
+		e = d.k.Program.Edit()
+		for _, b := range before {
+			if a, err := apply(e, b); err != nil || !a.Applied {
+				return e, before, report.AppliedChange{}
+			}
+		}
+		a, err := apply(e, change)
+		if err != nil || a.Applied || a.First == "" || slices.Contains(before, a.First) {
+			return e, before, a
+		}
+		before = append(before, a.First)
+	}
+	return e, before, report.AppliedChange{}
+}
+
+// priceAfter is the price of an edit, the gain less what the changes before it buy by themselves.
+func (d *desk) priceAfter(before []string, e *replay.Edit) replay.Price {
+	price := d.k.Price(e)
+	if len(before) == 0 {
+		return price
+	}
+	first := d.k.Program.Edit()
+	for _, b := range before {
+		if _, err := apply(first, b); err != nil {
+			return price
+		}
+	}
+	price.Gain = d.k.GainOver(first, e)
+	return price
 }
 
 func (d *desk) severity(gainNs float64) string {
@@ -223,7 +262,13 @@ func (d *desk) together(r *report.Report, k *replay.Pricer) {
 	var last replay.Price
 	for i := range d.priced {
 		p := &d.priced[i]
-		if applied, err := apply(e, p.f.Change); err != nil || !applied.Applied {
+		made := false
+		for _, change := range p.changes { // one that is made already matches nothing more
+			if applied, err := apply(e, change); err == nil && applied.Applied {
+				made = true
+			}
+		}
+		if !made {
 			continue
 		}
 		last = k.Price(e)

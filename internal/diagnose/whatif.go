@@ -88,7 +88,10 @@ func apply(e *replay.Edit, text string) (report.AppliedChange, error) {
 	n, err := c.Apply(e, arg)
 	var not *changes.NotAllowedError
 	switch {
-	case errors.Is(err, changes.ErrNoMatch), errors.As(err, &not):
+	case errors.As(err, &not):
+		out.WhyNot, out.First = err.Error(), not.First
+		return out, nil
+	case errors.Is(err, changes.ErrNoMatch):
 		out.WhyNot = err.Error()
 		return out, nil
 	case err != nil:

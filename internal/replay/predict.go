@@ -93,15 +93,25 @@ func (k *Pricer) Now() Range { return k.rangeOf(k.free, k.Program.Overhead.MinSh
 // Price runs the program with changes.
 func (k *Pricer) Price(e *Edit) Price {
 	profiled, free := k.run(e.Program, 0), k.run(e.Program, 1)
-	gains := [corners]float64{}
-	for c := range gains {
-		gains[c] = k.free[c] - free[c]
-	}
 	return Price{
 		Profiled:   k.rangeOf(profiled, changedShare),
 		Unprofiled: k.rangeOf(free, changedShare),
-		Gain:       Range{gains[best], min(gains[best], gains[well], gains[badly]), max(gains[best], gains[well], gains[badly])},
+		Gain:       gain(k.free, free),
 	}
+}
+
+// GainOver is how much shorter the unprofiled step of one edit is than that of another.
+func (k *Pricer) GainOver(than, e *Edit) Range {
+	return gain(k.run(than.Program, 1), k.run(e.Program, 1))
+}
+
+// gain compares two programs corner by corner.
+func gain(before, after [corners]float64) Range {
+	g := [corners]float64{}
+	for c := range g {
+		g[c] = before[c] - after[c]
+	}
+	return Range{g[best], min(g[best], g[well], g[badly]), max(g[best], g[well], g[badly])}
 }
 
 // rangeOf is the range that the corners span; it is never narrower than what the rules leave

@@ -126,11 +126,11 @@ func (o *one) topOps(n int) []TopOp {
 		}
 	})
 	if w.Len() == 0 {
-		for name, host := range f.HostTimes(o.hostWindow()) {
+		for name, host := range f.HostTimes(o.steps.HostWindow()) {
 			*sums.at(name) = count{n: host.Count, ns: host.SelfNs, wall: host.SelfNs}
 		}
 	} else {
-		for name, host := range f.OwnerHostTime(o.hostWindow()) {
+		for name, host := range f.OwnerHostTime(o.steps.HostWindow()) {
 			if c := sums.rows[name]; c != nil {
 				c.n, c.wall = host.Count, host.SelfNs
 			}
@@ -147,25 +147,6 @@ func (o *one) topOps(n int) []TopOp {
 		out = append(out, row)
 	}
 	return out
-}
-
-// hostWindow is the host's time of the steps: it runs ahead of the GPU, so that what it did for them lies before the window.
-func (o *one) hostWindow() interval.Span {
-	s := o.steps
-	if len(s.Markers) != len(s.All) || s.Last == s.First {
-		if host := o.f.HostSpan(); s.Source == facts.StepsNone && host != (interval.Span{}) {
-			return host
-		}
-		return o.window
-	}
-	last := s.Markers[s.Last-1]
-	end := last.EndNs
-	for _, h := range s.Host { // up to the next marker, if there is one
-		if h.StartNs == last.StartNs {
-			end = max(end, h.EndNs)
-		}
-	}
-	return interval.Span{StartNs: s.Markers[s.First].StartNs, EndNs: end}
 }
 
 func (o *one) topCopies(n int) []TopCopy {
@@ -221,7 +202,7 @@ func (o *one) topSyncs(n int) []TopSync {
 	type key struct{ name, where string }
 	f, sums := o.f, newTally[key]()
 	t := f.Trace
-	window, copies := o.hostWindow(), f.CopiesByCall()
+	window, copies := o.steps.HostWindow(), f.CopiesByCall()
 	for _, row := range f.BlockingCalls() {
 		s := interval.Span{StartNs: t.Calls.StartNs[row], EndNs: t.Calls.EndNs(int(row))}
 		if !window.Contains(s.StartNs) {

@@ -1,5 +1,10 @@
 package report
 
+import (
+	"slices"
+	"strings"
+)
+
 // A WhatIf is what `lacuna whatif` says: the step as measured, as replayed, and with changes. All in ms.
 type WhatIf struct {
 	Schema         int                `json:"schema"`
@@ -36,6 +41,7 @@ type AppliedChange struct {
 	Applied bool     `json:"applied"`
 	Matched int      `json:"matched"`           // calls or pieces of work
 	WhyNot  string   `json:"why_not,omitempty"` // if it was not applied
+	First   string   `json:"first,omitempty"`   // the change that must be made before it
 	Assumes []string `json:"assumes"`
 }
 
@@ -52,14 +58,24 @@ type Finding struct {
 	PredictedMs   float64    `json:"predicted_step_ms"`
 	LowMs         float64    `json:"low_ms"`
 	HighMs        float64    `json:"high_ms"`
-	Change        string     `json:"change"` // as -x takes it; "": it cannot be replayed
-	First         string     `json:"first,omitempty"`
+	Change        string     `json:"change"`           // as -x takes it; "": it cannot be replayed
+	First         string     `json:"first,omitempty"`  // rule whose repair this one needs first
+	Before        []string   `json:"before,omitempty"` // changes that must be made before Change; what they buy is not in the gain
 	Assumes       []string   `json:"assumes"`
 	Evidence      []Evidence `json:"evidence"`
 	Fix           string     `json:"fix"`
 	FixElsewhere  string     `json:"fix_elsewhere"` // outside PyTorch
 	Confirm       string     `json:"confirm"`
 	RefutedBy     string     `json:"refuted_by"`
+}
+
+// Args is the changes of a finding as whatif takes them: "-x drop-syncs -x cuda-graph".
+func (f *Finding) Args(word func(string) string) string {
+	text := ""
+	for _, c := range append(slices.Clone(f.Before), f.Change) {
+		text += " -x " + word(c)
+	}
+	return strings.TrimSpace(text)
 }
 
 // Evidence is a sentence and the rows that show it.

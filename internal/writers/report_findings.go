@@ -115,7 +115,7 @@ func (p *printer) because(r *report.Report, f *report.Finding, whole bool) {
 		}
 	}
 	if f.Change != "" {
-		p.prose(blanks, indent+2, p.clean("Replayed as: lacuna whatif "+InputWord(r)+" -x "+ShellWord(f.Change)))
+		p.prose(blanks, indent+2, p.clean("Replayed as: lacuna whatif "+InputWord(r)+" "+f.Args(ShellWord)))
 	}
 }
 
