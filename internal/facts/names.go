@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"lacuna/internal/model"
@@ -14,9 +13,6 @@ import (
 // A number is a counter where at least minFamily names differ by nothing else and the usual one of
 // them occurs once in each process. Layers, which come back with every step, keep their numbers.
 const minFamily = 3
-
-// emitNVTX is what torch.autograd.profiler.emit_nvtx appends to the name of an operator.
-var emitNVTX = regexp.MustCompile(`, (seq|op_id|sizes|input_op_ids) = .*$`)
 
 // rangeNames is what ranges are called when instances do not matter.
 type rangeNames struct {
@@ -88,10 +84,8 @@ func isFamily(key string, members []model.StringID, counts []int64, processes in
 
 // familyKey is a name without what emit_nvtx appends, else with a * for every number in it.
 func familyKey(name string) string {
-	if strings.Contains(name, " = ") {
-		if at := emitNVTX.FindStringIndex(name); at != nil {
-			return name[:at[0]]
-		}
+	if op := emittedName(name); op != name {
+		return op
 	}
 	if !strings.ContainsAny(name, "0123456789") {
 		return name

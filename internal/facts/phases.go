@@ -10,12 +10,12 @@ import (
 
 // A Phase is what a named range was to the steps looked at. All sums are over all of them.
 type Phase struct {
-	Name   model.StringID
-	Calls  int64 // how often it began in the host's part of the steps
-	HostNs int64 // how long it lasted, those calls
-	Work   int64 // pieces of GPU work that they launched
-	WorkNs int64 // their durations; pieces that overlap count in full
-	IdleNs int64 // idle time within the steps, of all devices, while it was open
+	Name   model.StringID // as NameText has it
+	Calls  int64          // how often it began in the host's part of the steps
+	HostNs int64          // how long it lasted, those calls
+	Work   int64          // pieces of GPU work that they launched
+	WorkNs int64          // their durations; pieces that overlap count in full
+	IdleNs int64          // idle time within the steps, of all devices, while it was open
 }
 
 // Phases sums the named ranges of the host over the steps looked at, in the order in which they began.
@@ -26,9 +26,9 @@ type Phase struct {
 // a user range of its own at that time, such as autograd's, works for the thread that marks the steps.
 func (f *Facts) Phases(s *Steps) []Phase {
 	t := f.Trace
-	class := f.RangeClasses()
+	class, names := f.RangeClasses(), f.RangeNames()
 	isOp := judge(&t.Strings, func(name string) bool { return emittedName(name) != name })
-	launched, idle, host := f.launchedBy(), f.idleSums(s.Window()), s.hostWindow()
+	launched, idle, host := f.launchedBy(), f.idleSums(s.Window()), s.HostWindow()
 	row := make([]int32, t.Strings.Len()) // of a name in out, plus 1
 	openUntil := make(map[uint64]int64)   // by name and thread
 	var idleUntil []int64                 // by row of out: the end of what is counted
@@ -38,6 +38,7 @@ func (f *Facts) Phases(s *Steps) []Phase {
 		if t.Ranges.DurNs[i] == model.OpenDurNs || class[i] == RangeMarker || isOp(id) {
 			continue
 		}
+		id = names[id]
 		if row[id] == 0 {
 			out, idleUntil = append(out, Phase{Name: id}), append(idleUntil, minTime)
 			row[id] = int32(len(out))
@@ -66,9 +67,9 @@ func (f *Facts) Phases(s *Steps) []Phase {
 	return slices.DeleteFunc(out, func(p Phase) bool { return p.Calls == 0 })
 }
 
-// hostWindow is when the host worked for the steps looked at: from the first one's marker to the
+// HostWindow is when the host worked for the steps looked at: from the first one's marker to the
 // marker behind the last one's; always, if the capture is one step; else, failing markers, the steps themselves.
-func (s *Steps) hostWindow() interval.Span {
+func (s *Steps) HostWindow() interval.Span {
 	if s.Source == StepsNone {
 		return interval.Span{StartNs: minTime, EndNs: maxTime}
 	}

@@ -20,7 +20,8 @@ the sum of the durations of the work launched while a range was open, whenever i
 for the thread that marks the steps also by threads without a user range of their own, such as autograd's. GPU idle
 is the time in which the device did nothing and the range was open; with several devices, their mean. So ranges
 that lie in one another all count: rows do not add up to the step. Ranges of one name that intersect on a
-thread count once. Step markers, and operators that came as NVTX ranges, are no rows. Most Time first.`,
+thread count once, and so do ranges whose names differ only by a counter ("IO 190", "IO 200": "IO *"). Step markers,
+and operators that came as NVTX ranges, are no rows. Most Time first.`,
 	Formats: "Kineto (record_function), nsys (NVTX)",
 	Columns: []Column{
 		{"Range", unit.Text, "name of the range"},
@@ -54,7 +55,7 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 	steps := float64(max(1, len(s.Steady())))
 	devices := float64(max(1, len(f.Devices())))
 	for _, p := range list {
-		out.Add(Str(f.Trace.Strings.Text(p.Name)), Float(float64(p.Calls)/steps), Float(float64(p.HostNs)/steps),
+		out.Add(Str(f.NameText(p.Name)), Float(float64(p.Calls)/steps), Float(float64(p.HostNs)/steps),
 			Float(float64(p.WorkNs)/steps), Float(float64(p.Work)/steps), Float(float64(p.IdleNs)/steps/devices))
 	}
 	if len(list) == 0 {
