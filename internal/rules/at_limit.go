@@ -14,7 +14,7 @@ var atLimit = Rule{
 	Title:    "The GPU is busy with efficient kernels: nothing worth fixing was found",
 	Since:    "0.1",
 	Standing: CostsElse,
-	Needs:    []Need{needWork, needSteps},
+	Needs:    []Need{needWork},
 	Doc: `
 The device idles for at most 7 % of the step, copies and communication that nothing hides take at most 5 %, kernels last 10 µs on
 average or more, at least 70 % of the time is in kernels that are known to use the device well (products and convolutions

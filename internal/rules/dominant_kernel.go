@@ -12,7 +12,7 @@ var dominantKernel = Rule{
 	ID:    "dominant_kernel",
 	Title: "One kernel takes most of the step",
 	Since: "0.1",
-	Needs: []Need{needKernels, needSteps},
+	Needs: []Need{needKernels},
 	Doc: `
 One kernel, by name, takes at least 40 % of the step and is none of those that a program cannot make faster from
 outside: matrix products, convolutions and fused attention of NVIDIA's and AMD's libraries, PyTorch's kernels that stream through

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"lacuna/internal/facts"
 )
@@ -10,13 +11,13 @@ var dtypeCastChurn = Rule{
 	ID:    "dtype_cast_churn",
 	Title: "Tensors are cast to another type and back",
 	Since: "0.1",
-	Needs: []Need{needWork, needSteps, needGrids},
+	Needs: []Need{needWork, needGrids},
 	Doc: `
 Two signs tell casts that buy nothing from those that mixed precision needs. There and back: a kernel that widens a
 tensor and one that narrows as many elements follow each other with nothing but casts in between, so that nothing was computed in
 the wider type. The same again: the program does not train, so that its weights are the same in every step, and yet
-it narrows at least 3 tensors in every step; they could be kept in that type. (One may be the input, one the result of an
-operator that must compute in the wider type.)
+it narrows at least 3 tensors in every step; they could be kept in that type. What was widened for some work and is narrowed
+behind it was needed in the wider type, and does not count; nor do casts within attention, which fusing removes (unfused_attention).
 
 In training only casts there and back count: autocast must narrow weights that the optimizer keeps in FP32, and widen
 their gradients. Raised from 3 % of the step.`,
@@ -83,25 +84,38 @@ func (c *Case) roundTrips() []int32 {
 	return out
 }
 
-// recasts is the casts of a program that does not train and yet narrows several tensors in every step.
+// recasts is the casts of a program that does not train and yet narrows several tensors in every step. What was widened for
+// some work and is narrowed behind it was needed in the wider type.
 func (c *Case) recasts() []int32 {
-	if c.Facts.Passes().Trains || c.updates() {
+	if c.Facts.Passes().Trains || c.updates() || len(c.Steps.Steady()) < 2 { // one step has nothing to be compared with
 		return nil
 	}
-	var out []int32
-	narrowed := make(map[int]int) // by step
-	for _, rows := range c.lanes() {
-		for _, r := range rows {
-			if k := c.kind(r); k.Class == facts.ClassCast && k.To != 0 {
-				out = append(out, r)
-				if k.To < 4 {
-					narrowed[c.stepAt(c.work().StartNs[r])]++
-				}
-			}
+	skip := make(map[int32]bool)
+	for _, region := range c.attentions() { // fused attention needs none of its casts
+		for _, r := range region {
+			skip[r] = true
 		}
 	}
-	if len(c.Steps.Steady()) < 2 {
-		return nil // nothing to compare one step with
+	out := c.roundTrips()
+	for _, r := range out {
+		skip[r] = true
+	}
+	narrowed := make(map[int]int) // by step
+	for _, rows := range c.lanes() {
+		var wide []int32 // since the last product
+		for _, r := range rows {
+			k := c.kind(r)
+			switch {
+			case matrixWork(k):
+				wide = wide[:0]
+			case k.Class != facts.ClassCast || k.To == 0 || skip[r]:
+			case k.To >= 4:
+				wide = append(wide, r)
+			case !slices.ContainsFunc(wide, func(o int32) bool { return c.sameSize(o, r) }):
+				out = append(out, r)
+				narrowed[c.stepAt(c.work().StartNs[r])]++
+			}
+		}
 	}
 	for i := range c.Steps.Steady() {
 		if narrowed[i] < minRecasts {

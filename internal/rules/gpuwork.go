@@ -43,7 +43,13 @@ func (c *Case) lanes() []lane {
 	return c.memo.lanes
 }
 
+// minUnmarked is how much work a capture without steps must hold to be judged: a single kernel is no program.
+const minUnmarked = 10
+
 func (c *Case) findLanes() []lane {
+	if c.Steps.Source == facts.StepsNone && c.work().Len() < minUnmarked {
+		return []lane{}
+	}
 	w, window := c.work(), c.Steps.Window()
 	index := make(map[facts.Lane]int)
 	out := []lane{}

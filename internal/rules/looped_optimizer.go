@@ -15,7 +15,7 @@ var loopedOptimizer = Rule{
 	ID:    "looped_optimizer",
 	Title: "The optimizer goes over the parameters one by one",
 	Since: "0.1",
-	Needs: []Need{needKernels, needCalls, needSteps},
+	Needs: []Need{needKernels, needCalls},
 	Doc: `
 A run of pointwise kernels, in the order in which they were launched, whose names repeat in cycles of up to 24 (the operators
 of one parameter's update), at least 8 times in a row. It counts as the update of weights if it lies behind backward and

@@ -16,21 +16,21 @@ var misalignedShapes = Rule{
 	ID:    "misaligned_shapes",
 	Title: "Sizes of 16-bit matrix products are no multiples of 8",
 	Since: "0.1",
-	Needs: []Need{needKernels, needSteps},
+	Needs: []Need{needKernels},
 	Doc: `
 Tensor cores are fed 16 bytes at once: of 16-bit types, 8 elements. Where the row length of an operand or of the result is no
-multiple of 8, the library takes a slower kernel or pads. Sizes come from the operators' shapes; without
-shapes, from the names of cuBLAS' kernels, which say the alignment that they make do with (align1, align2, align4).
+multiple of 8, the library takes a slower kernel or pads. Row lengths come from the operators' strides, else from their shapes, and from
+the names of cuBLAS' kernels, which say the alignment that they make do with (align1, align2, align4).
 
-What it costs is taken from the capture: the time of such products beyond what they would take at the rate of its best product
-with aligned sizes that is no more than 4 times larger or smaller. Without one a quarter of their time is taken, as an
-upper bound, and no repair is offered. Raised from 3 % of the step.
+What it costs is the time of such products beyond what they would take at the rate of the capture's best product with
+aligned sizes that is no more than 4 times larger or smaller, else at what products of that size reach on this device (table of peaks). Where
+neither is known their whole time is the upper bound, and no repair is offered. Raised from 3 % of the step.
 
 Sources: NVIDIA, Matrix Multiplication Background User's Guide, "Tensor Core requirements" (16 bytes); the profiler's own
 check of PyTorch (torch.profiler._pattern_matcher, Float16 sizes divisible by 8).`,
 	Limits: `
 Products of a few rows are limited by memory and gain nothing. A size of 1 (a vector) is left out. Kernels written by hand may
-not care. Without strides tensors are taken to be dense.`,
+not care. Without strides tensors are taken to be dense and not transposed. Products that take several kernels are judged by the kernels' names only.`,
 	Fix: `
 Round sizes up to a multiple of 8, better of 64:
 
@@ -43,9 +43,8 @@ Round sizes up to a multiple of 8, better of 64:
 }
 
 const (
-	alignElements = 8    // of 16 bits: 16 bytes
-	likeSize      = 4    // how many times larger or smaller a product may be to be compared with: larger ones reach more of the peak
-	unknownLoss   = 0.25 // share of a misaligned product's time that alignment saves, where the capture has nothing to compare with
+	alignElements = 8 // of 16 bits: 16 bytes
+	likeSize      = 4 // how many times larger or smaller a product may be to be compared with: larger ones reach more of the peak
 )
 
 // alignKernel is 16-bit products that make do with less than 16 bytes, by their names: f16 or bf16, s16816 or h884 and so on, then align1.
@@ -54,152 +53,222 @@ var alignKernel = regexp.MustCompile(`(?i)(s16816|s1688|s884|h884|h1688|h16816|f
 // tf32Kernel is products in TF32: 4 elements are their 16 bytes.
 var tf32Kernel = regexp.MustCompile(`(?i)tf32|_s1688gemm_\d`)
 
+// alignment says whether the rows of a product's matrices begin at multiples of 16 bytes.
+type alignment uint8
+
+const (
+	alignOpen  alignment = iota // not told
+	alignWrong                  // a row is no multiple
+	alignClean                  // every size is one
+)
+
 // A matrixProduct is a kernel that an operator with known sizes launched alone.
 type matrixProduct struct {
-	row     int32
-	op      string
-	sizes   string
-	aligned bool
-	flops   float64
-	ns      float64
+	row   int32
+	op    string
+	sizes string
+	align alignment
+	flops float64
+	ns    float64
 }
 
 func checkMisalignedShapes(c *Case, out *Findings) {
 	products := c.halfProducts()
-	var rows []int32
-	var why []string
-	lostNs, compared := 0.0, false
-	if len(products) > 0 {
-		rows, why, lostNs, compared = c.misaligned(products)
-	} else if rows = c.alignedLess(); len(rows) > 0 {
-		lostNs = unknownLoss * float64(c.sumNs(rows))
-	} else if !hasText(c.Trace.Ops.Shapes) && c.shareOfStep(c.unionNs(c.mayBeMisaligned())) >= minWorkShare {
-		out.Cannot("the capture has products in 16 bits, but not their sizes", needShapes.Name, needShapes.Try)
+	loss := c.misaligned(products, c.alignedLess())
+	if len(loss.rows) == 0 {
+		if !hasText(c.Trace.Ops.Shapes) && c.shareOfStep(c.unionNs(c.mayBeMisaligned())) >= minWorkShare {
+			out.Cannot("the capture has products in 16 bits, but not their sizes", needShapes.Name, needShapes.Try)
+		}
 		return
 	}
-	perStep := c.perStep(int64(lostNs))
-	if perStep < minWorkShare*c.StepNs {
+	if c.perStep(int64(loss.ns)) < minWorkShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.75, perStep, "%s in 16 bits a step have sizes that are no multiple of %d: %s of %s", several(float64(len(rows))*c.PerStep, "product", "products"), alignElements, ms(c.perStep(c.unionNs(rows))), ms(c.StepNs))
-	if len(why) > 0 {
-		f.Because("sizes", why...)
+	confidence := 0.6
+	if loss.compared {
+		confidence = 0.8
 	}
-	f.Because(fmt.Sprintf("kernels of these products; as aligned ones they would take about %s less a step", ms(perStep)), c.kernelRows(rows)...)
-	if name := c.onlyTheirs(rows); name != "" && compared {
-		f.Repair(fmt.Sprintf("scale:%s=%.2f", name, 1-lostNs/max(1, float64(c.sumNs(rows)))))
+	f := out.Add(confidence, c.perStep(int64(loss.mostNs)), "%s in 16 bits a step with rows that are no multiple of %d: %s of %s",
+		several(float64(len(loss.rows))*c.PerStep, "product", "products"), alignElements, ms(c.perStep(c.unionNs(loss.rows))), ms(c.StepNs))
+	if len(loss.why) > 0 {
+		f.Because("sizes", loss.why...)
+	}
+	text := "kernels of these products"
+	if loss.compared {
+		text += "; as aligned ones they would take about " + ms(c.perStep(int64(loss.ns))) + " less a step"
+	}
+	f.Because(text, c.kernelRows(loss.rows)...)
+	if name := c.onlyTheirs(loss.rows); name != "" && loss.compared {
+		f.Repair(fmt.Sprintf("scale:%s=%.2f", name, 1-loss.ns/max(1, float64(c.sumNs(loss.rows)))))
 	}
 }
 
-// misaligned is the products with misaligned sizes, in words too, and what they lose against aligned ones; compared: there
-// is an aligned one to compare each with.
-func (c *Case) misaligned(products []matrixProduct) (rows []int32, why []string, lostNs float64, compared bool) {
-	seen := make(map[string]int)
-	compared = true
+// A misalignment is what products with misaligned sizes lose, over the window.
+type misalignment struct {
+	rows     []int32
+	why      []string // their sizes
+	ns       float64  // about what aligned ones would take less; their whole time where nothing tells
+	mostNs   float64  // at most
+	compared bool     // there is something to compare each with
+}
+
+// misaligned judges products by their sizes, and those of less by their kernels' names.
+func (c *Case) misaligned(products []matrixProduct, less []int32) (x misalignment) {
+	x.compared = true
+	named := make(map[int32]bool)
+	for _, r := range less {
+		named[r] = true
+	}
+	var clean []matrixProduct
 	for _, p := range products {
-		if p.aligned {
+		if p.align == alignClean && !named[p.row] {
+			clean = append(clean, p)
+		}
+	}
+	seen := make(map[string]int)
+	for _, p := range products {
+		if p.align != alignWrong && !named[p.row] {
 			continue
 		}
-		ns, best := float64(c.durNs(p.row)), bestRate(products, p.flops)
-		if best > 0 && ns > 0 {
-			lostNs += max(0, ns-p.flops/best)
-		} else {
-			lostNs, compared = lostNs+unknownLoss*ns, false
-		}
-		rows = append(rows, p.row)
+		delete(named, p.row)
+		x.rows = append(x.rows, p.row)
 		seen[p.op+" "+p.sizes]++
+		usual, best := c.alignedNs(p, clean)
+		x.ns, x.mostNs = x.ns+max(0, p.ns-usual), x.mostNs+max(0, p.ns-best)
+		x.compared = x.compared && usual > 0
+	}
+	for _, r := range less {
+		if named[r] {
+			x.rows, x.compared = append(x.rows, r), false
+			x.ns, x.mostNs = x.ns+float64(c.durNs(r)), x.mostNs+float64(c.durNs(r))
+		}
 	}
 	for text, n := range seen {
-		why = append(why, fmt.Sprintf("%s, %s a step", text, number(float64(n)*c.PerStep)))
+		x.why = append(x.why, fmt.Sprintf("%s, %s a step", text, number(float64(n)*c.PerStep)))
 	}
-	slices.Sort(why)
-	return rows, why[:min(len(why), maxRows)], lostNs, compared
+	slices.Sort(x.why)
+	x.why = x.why[:min(len(x.why), maxRows)]
+	return x
 }
 
-// bestRate is the most FLOPs a nanosecond of an aligned product of about as many FLOPs; 0: there is none.
-func bestRate(products []matrixProduct, flops float64) float64 {
-	best := 0.0
-	for _, p := range products {
-		if p.aligned && p.flops < likeSize*flops && flops < likeSize*p.flops {
-			best = max(best, p.flops/max(1, p.ns))
+// alignedNs is how long a product would take with aligned sizes, and how long at best; 0: nothing tells.
+func (c *Case) alignedNs(p matrixProduct, clean []matrixProduct) (usual, best float64) {
+	rate := 0.0 // FLOPs a nanosecond
+	for _, q := range clean {
+		if q.flops < likeSize*p.flops && p.flops < likeSize*q.flops {
+			rate = max(rate, q.flops/max(1, q.ns))
 		}
 	}
-	return best
+	peak, known := c.peak()
+	switch {
+	case rate > 0 && known:
+		return p.flops / rate, p.flops / max(rate, max(peak.BF16, peak.FP16)*1e3)
+	case rate > 0:
+		return p.flops / rate, 0
+	case !known || max(peak.BF16, peak.FP16) == 0:
+		return 0, 0
+	}
+	atPeak := p.flops / (max(peak.BF16, peak.FP16) * 1e3)
+	return atPeak / peak.MatrixShare(atPeak/1e3).Mid, atPeak
 }
 
 // halfProducts is the products in 16 bits whose operator's sizes are recorded and which that operator launched alone.
 func (c *Case) halfProducts() []matrixProduct {
-	t, w, ops := c.Trace, c.work(), c.Facts.WorkOps()
+	t, ops := c.Trace, c.Facts.WorkOps()
 	if !hasText(t.Ops.Shapes) || len(t.Ops.Types) == 0 {
 		return nil
 	}
-	alone := make(map[int32]int32) // the only product that an operator launched, or -1
+	launched := make(map[int32]int) // products of each operator
 	for _, l := range c.lanes() {
 		for _, r := range l {
-			if op := ops[r]; op != facts.NotNested && c.kind(r).Class == facts.ClassGEMM {
-				if _, more := alone[op]; more {
-					r = -1
-				}
-				alone[op] = r
+			if c.kind(r).Class == facts.ClassGEMM {
+				launched[ops[r]]++
 			}
 		}
 	}
-	sized := make(map[[3]model.StringID]matrixProduct) // by operator, shapes and types; no FLOPs: not judged
+	sized := make(map[[4]model.StringID]matrixProduct) // by operator, shapes, types and strides; no FLOPs: not judged
 	var out []matrixProduct
-	for i := range int32(w.Len()) {
-		op := ops[i]
-		if op == facts.NotNested || c.kind(i).Class != facts.ClassGEMM || alone[op] != i {
-			continue
-		}
-		key := [3]model.StringID{t.Ops.Name[op], t.Ops.Shapes[op], t.Ops.Types[op]}
-		p, known := sized[key]
-		if !known {
-			p = halfProduct(t.Strings.Text(key[0]), t.Strings.Text(key[1]), t.Strings.Text(key[2]))
-			sized[key] = p
-		}
-		if p.flops > 0 {
-			p.row, p.ns = i, float64(c.durNs(i))
-			out = append(out, p)
+	for _, l := range c.lanes() {
+		for _, r := range l {
+			op := ops[r]
+			if op == facts.NotNested || c.kind(r).Class != facts.ClassGEMM || launched[op] != 1 {
+				continue
+			}
+			key := [4]model.StringID{t.Ops.Name[op], t.Ops.Shapes[op], t.Ops.Types[op]}
+			if len(t.Ops.Strides) > 0 {
+				key[3] = t.Ops.Strides[op]
+			}
+			p, known := sized[key]
+			if !known {
+				p = halfProduct(t.Strings.Text(key[0]), t.Strings.Text(key[1]), t.Strings.Text(key[2]), t.Strings.Text(key[3]))
+				sized[key] = p
+			}
+			if p.flops > 0 {
+				p.row, p.ns = r, float64(c.durNs(r))
+				out = append(out, p)
+			}
 		}
 	}
 	return out
 }
 
-// halfProduct is a product in 16 bits by its operator's name, shapes and types; no FLOPs: it is none, or leaves a size open.
-func halfProduct(name, shapes, types string) matrixProduct {
-	work, why := flops.Of(flops.Op{Name: name, Shapes: shapes, Types: types})
+// halfProduct is a product in 16 bits by its operator's name, shapes, types and strides; no FLOPs: it is none, or leaves a size open.
+func halfProduct(name, shapes, types, strides string) matrixProduct {
+	work, why := flops.Of(flops.Op{Name: name, Shapes: shapes, Types: types, Strides: strides})
 	if why != flops.Known || work.Family != flops.Matmul || work.Dtype.Bytes() != 2 {
 		return matrixProduct{}
 	}
-	aligned, sizes, ok := alignedSizes(shapes)
+	align, sizes, ok := alignedSizes(matrices(shapes), matrices(strides))
 	if !ok {
 		return matrixProduct{}
 	}
-	return matrixProduct{op: name, sizes: sizes, aligned: aligned, flops: work.FLOPs}
+	return matrixProduct{op: name, sizes: sizes, align: align, flops: work.FLOPs}
 }
 
-// alignedSizes says whether the last sizes of a product's two matrices, which are their rows' and the result's lengths in
-// memory, are multiples of alignElements. Of a transposed operand it is the other size: both must be.
-func alignedSizes(shapes string) (aligned bool, sizes string, ok bool) {
+// alignedSizes says whether the rows of a product's matrices, and of its result, are multiples of alignElements: by
+// strides, or without them by the last sizes.
+func alignedSizes(sizes, strides [][2]int64) (align alignment, text string, ok bool) {
+	if len(sizes) < 2 {
+		return alignOpen, "", false
+	}
+	align = alignClean
+	var words []string
+	for i, m := range sizes {
+		if m[0] == 1 || m[1] == 1 {
+			return alignOpen, "", false // a vector
+		}
+		words = append(words, fmt.Sprintf("%dx%d", m[0], m[1]))
+		row := m[1]
+		if len(strides) == len(sizes) {
+			row = max(strides[i][0], strides[i][1])
+		}
+		switch {
+		case row%alignElements != 0:
+			align = alignWrong
+		case align == alignClean && (m[0]%alignElements != 0 || m[1]%alignElements != 0):
+			align = alignOpen
+		}
+	}
+	if sizes[len(sizes)-1][1]%alignElements != 0 {
+		align = alignWrong // the result's rows
+	}
+	return align, strings.Join(words, " by "), true
+}
+
+// matrices is the last two numbers of each list of two or more in the JSON text of shapes or strides.
+func matrices(text string) [][2]int64 {
 	var raw []json.RawMessage
-	if json.Unmarshal([]byte(shapes), &raw) != nil {
-		return false, "", false
+	if json.Unmarshal([]byte(text), &raw) != nil {
+		return nil
 	}
-	aligned = true
-	var text []string
+	var out [][2]int64
 	for _, r := range raw {
-		var dims []int64
-		if json.Unmarshal(r, &dims) != nil || len(dims) < 2 {
-			continue
+		var list []int64
+		if json.Unmarshal(r, &list) == nil && len(list) >= 2 {
+			out = append(out, [2]int64{list[len(list)-2], list[len(list)-1]})
 		}
-		inner := dims[len(dims)-2:]
-		if inner[0] == 1 || inner[1] == 1 {
-			return false, "", false // a vector
-		}
-		text = append(text, fmt.Sprintf("%dx%d", inner[0], inner[1]))
-		aligned = aligned && inner[1]%alignElements == 0
 	}
-	return aligned, strings.Join(text, " by "), len(text) >= 2
+	return out
 }
 
 // alignedLess is the products whose kernels' names say that they make do with less than 16 bytes.

@@ -12,7 +12,7 @@ var recompute = Rule{
 	Title:    "Backward runs parts of forward again",
 	Since:    "0.1",
 	Standing: CostsElse,
-	Needs:    []Need{needKernels, needCalls, needSteps, needBackward},
+	Needs:    []Need{needKernels, needCalls, needBackward},
 	Doc: `
 Activation checkpointing stores less and computes forward again during backward. It shows as kernels launched in backward that repeat a
 stretch of the same step's forward: at least 8 in a row with the same names and grids, products of matrices or convolutions among them.

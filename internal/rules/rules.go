@@ -143,6 +143,9 @@ func Run(c *Case, list []*Rule) *Findings {
 		}
 		out := &Findings{rule: r}
 		r.Check(c, out)
+		if c.Steps.Source == facts.StepsNone {
+			out.ofCapture()
+		}
 		all.All = append(all.All, out.All...)
 		all.Abstained = append(all.Abstained, out.Abstained...)
 	}

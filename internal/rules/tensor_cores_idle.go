@@ -11,7 +11,7 @@ var tensorCoresIdle = Rule{
 	ID:    "tensor_cores_idle",
 	Title: "Matrix products run without the tensor cores",
 	Since: "0.1",
-	Needs: []Need{needKernels, needSteps},
+	Needs: []Need{needKernels},
 	Doc: `
 Products of matrices and convolutions whose kernels compute in FP32 on the vector units (simt, ffma, sgemm and scudnn in their names), on
 a device whose matrix units are at least twice as fast in TF32 or 16 bits (table of peaks, data sheets).

@@ -11,7 +11,7 @@ var unfusedAttention = Rule{
 	ID:    "unfused_attention",
 	Title: "Attention is written out, so its scores go through memory",
 	Since: "0.1",
-	Needs: []Need{needWork, needSteps},
+	Needs: []Need{needWork},
 	Doc: `
 A softmax between two products of matrices, with nothing but pointwise kernels, casts, masks and copies between them, is attention
 written out: the scores, which grow with the square of the length, are written and read several times. A

@@ -12,7 +12,7 @@ var unfusedElementwise = Rule{
 	ID:    "unfused_elementwise",
 	Title: "Pointwise operators move the same data again and again",
 	Since: "0.1",
-	Needs: []Need{needWork, needSteps, needGrids},
+	Needs: []Need{needWork, needGrids},
 	Doc: `
 Pointwise kernels that follow one another on a stream and work on as many elements each read and write all of a tensor
 that stays where it is: one kernel would read each operand once and write the result once. Kernels count as one
