@@ -17,7 +17,7 @@ shows behind the waits, as launch time, and hardly inside them.
 
 Counted are synchronising calls and blocking copies to the host, on threads that launch work, after which the
 device was idle. A synchronisation behind a copy of over 64 KiB to the device belongs to that copy
-(pageable_copy). The repair can save neither more than what the host gains by it (the waits, and work right behind a read of
+(pageable_copy), and waits for copies of over 64 KiB to the host to excess_transfer, if that is raised. The repair can save neither more than what the host gains by it (the waits, and work right behind a read of
 4 KiB or more, which is work on what was read) nor more than the device waits for the host: the smaller of both must be 2 %
 of the step. A host that is late anyway hardly waits, however often it synchronises, and is not accused.`,
 	Limits: `
@@ -38,7 +38,8 @@ that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where 
 }
 
 func checkHostSync(c *Case, out *Findings) {
-	k := c.costOf(func(wait) bool { return true })
+	excess := c.excess()
+	k := c.costOf(func(w wait) bool { return excess == nil || !readsData(w) })
 	atMost := k.atMost()
 	if !k.drained.usual() || min(atMost, k.hostNs()) < minIdleShare*c.StepNs {
 		return

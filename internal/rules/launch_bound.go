@@ -178,6 +178,8 @@ func (c *Case) blockerOfGraphs() string {
 	switch {
 	case found(&hostSync):
 		return hostSync.ID
+	case c.excess() != nil:
+		return excessTransfer.ID
 	case found(&allocatorChurn):
 		return allocatorChurn.ID
 	}

@@ -14,9 +14,12 @@ type memo struct {
 	starved *starvation
 	waits   []wait
 	copies  []copied
-	lanes   []lane
-	work    *facts.Work
-	kinds   []facts.KernelKind
+
+	excess     *excessCost
+	excessDone bool
+	lanes      []lane
+	work       *facts.Work
+	kinds      []facts.KernelKind
 }
 
 // A step is a stall if it is longer than the median by more than the spread and a share of it.
