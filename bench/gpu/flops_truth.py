@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What torch.utils.flop_counter says of typical operators, beside what torch.profiler records of them.
 
-    python3 bench/gpu/flops_truth.py bench/gpu/results/flops_truth.json
+    python3 bench/gpu/flops_truth.py bench/gpu/results/flops-h200.json
 
 Runs each operator once on the GPU if there is one, else on the CPU, forward and backward where it has one, under
 FlopCounterMode and under torch.profiler(record_shapes=True). The JSON has one entry a case: the FLOPs by operator as
