@@ -60,7 +60,7 @@ func checkInputPipeline(c *Case, out *Findings) {
 			continue
 		}
 		perStep := s.idle.perStep()
-		f := out.Add(confidence, perStep, s.title(why), ms(perStep), ms(c.StepNs))
+		f := out.Add(confidence, perStep, s.title(), ms(perStep), ms(c.StepNs))
 		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
 		f.Because(why)
 		s.repair(f)
@@ -200,7 +200,7 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 }
 
 // title is the finding's title as a format for the idle time and the step.
-func (s *site) title(why string) string {
+func (s *site) title() string {
 	if s.rangeName != "" {
 		return "The GPU waits %s of %s a step for " + strings.ReplaceAll(s.rangeName, "%", "%%") + ", made on the thread that feeds it"
 	}
