@@ -4,7 +4,7 @@ package replay
 type Options struct {
 	Residuals *Residuals // what the record has beyond the rules; nil: nothing
 	Deflate   float64    // share of the profiler's modelled overhead that is taken out: 0 as profiled, 1 all of it
-	Host      float64    // factor on host time between calls; 0: 1
+	Host      float64    // factor on the host's time, in calls and between them; 0: 1
 	Work      float64    // factor on the durations of work; 0: 1
 	Corner    int        // -1: the lower, 1: the upper bound of durations that a change made uncertain
 
@@ -209,7 +209,7 @@ func (s *simulation) dropped(c *Call) bool { return c.Dropped || c.Unsure && s.o
 
 // ownNs is what a call takes without waiting.
 func (s *simulation) ownNs(c *Call) int64 {
-	own := float64(c.OwnNs)
+	own := float64(c.OwnNs) * s.opt.Host
 	return int64(s.pay(c.Thread, own, min(own, leastCallNs), float64(c.OwnOverNs)))
 }
 
