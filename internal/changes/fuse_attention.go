@@ -211,8 +211,8 @@ func (r *region) length(e *replay.Edit, about attentionFacts) float64 {
 	if about.length > 0 {
 		return about.length
 	}
-	if n := rowsOf(e, r.softmax) * 32 / 128; n > 0 { // a block a row
-		return r.scores / n
+	if rows := blocksOf(e, r.softmax); rows > 0 { // softmax that does not give a warp a row gives it a block
+		return r.scores / rows
 	}
 	return 0
 }

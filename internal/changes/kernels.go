@@ -67,7 +67,16 @@ func threadsOf(e *replay.Edit, i int32) float64 {
 	if e.Works[i].Kind != facts.WorkKernel || row >= min(len(k.GridX), len(k.GridY), len(k.GridZ), len(k.BlockX), len(k.BlockY), len(k.BlockZ)) {
 		return 0
 	}
-	return float64(k.GridX[row]) * float64(k.GridY[row]) * float64(k.GridZ[row]) * float64(k.BlockX[row]) * float64(k.BlockY[row]) * float64(k.BlockZ[row])
+	return blocksOf(e, i) * float64(k.BlockX[row]) * float64(k.BlockY[row]) * float64(k.BlockZ[row])
+}
+
+// blocksOf is how many blocks a kernel has; 0: not recorded.
+func blocksOf(e *replay.Edit, i int32) float64 {
+	k, row := &e.Facts.Trace.Kernels, int(rowOf(e, i))
+	if e.Works[i].Kind != facts.WorkKernel || row >= min(len(k.GridX), len(k.GridY), len(k.GridZ)) {
+		return 0
+	}
+	return float64(k.GridX[row]) * float64(k.GridY[row]) * float64(k.GridZ[row])
 }
 
 // elementsOf is how many elements a pointwise kernel works on, as far as its grid says: its name need
