@@ -121,7 +121,7 @@ func loopOf(e *replay.Edit, run []int32, named bool) (loop, bool) {
 	if len(run) == 0 || !named && (len(run) < minLooped || adam < minParameters) {
 		return loop{}, false
 	}
-	l := loop{run: run, parameters: updatesOf(counts)}
+	l := loop{run: run, parameters: updatesOf(e, run, counts)}
 	if l.parameters < minParameters || len(run) < 2*l.parameters {
 		return loop{}, false
 	}
@@ -129,9 +129,26 @@ func loopOf(e *replay.Edit, run []int32, named bool) (loop, bool) {
 	return l, true
 }
 
-// updatesOf is how many parameters are updated: as often the kernel that divides by the root of the second moment runs;
-// else as often as the commonest.
-func updatesOf(counts map[string]int) int {
+// maxCycle is of how many kernels the update of one parameter may be; inCycle is the share of them that must repeat.
+const (
+	maxCycle = 24
+	inCycle  = 0.9
+)
+
+// updatesOf is how many parameters are updated: as often as the names of the kernels repeat, where they do; else as often as
+// the kernel that divides by the root of the second moment runs, or as the commonest.
+func updatesOf(e *replay.Edit, run []int32, counts map[string]int) int {
+	for period := 2; period <= maxCycle && period*minParameters <= len(run); period++ {
+		same := 0
+		for k := period; k < len(run); k++ {
+			if e.WorkName(run[k]) == e.WorkName(run[k-period]) {
+				same++
+			}
+		}
+		if float64(same) >= inCycle*float64(len(run)-period) {
+			return len(run) / period
+		}
+	}
 	most, divides := 0, 0
 	for name, n := range counts {
 		most = max(most, n)

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,7 +67,25 @@ func checkLoopedOptimizer(c *Case, out *Findings) {
 	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s a step, %s of %s", several(n, "kernel", "kernels"), ms(c.perStep(spans)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("runs of pointwise kernels whose names repeat in cycles, about %s times a step; they keep the device busy for %s of the %s that they last",
 		number(float64(parameters)*c.PerStep/c.deviceCount()), ms(c.perStep(c.unionNs(rows))), ms(c.perStep(spans))), c.kernelRows(rows)...)
+	if name := c.rangeAround(rows[0]); name != "" {
+		f.Repair("fuse-optimizer:" + regexp.QuoteMeta(name))
+	}
 	f.Repair("fuse-optimizer")
+}
+
+// rangeAround is the user's range around the call that launched a piece of work, or "".
+func (c *Case) rangeAround(row int32) string {
+	call := c.work().Call[row]
+	if call == facts.NoCall {
+		return ""
+	}
+	where := c.Facts.Where(c.Trace.Calls.Thread[call], c.Trace.Calls.StartNs[call])
+	for i, class := range c.Facts.RangeClasses() {
+		if class == facts.RangeUser && c.Trace.Strings.Text(c.Trace.Ranges.Name[i]) == where {
+			return where
+		}
+	}
+	return ""
 }
 
 // spanNs is from the first kernel of a run to the end of its last, within the steps looked at.
