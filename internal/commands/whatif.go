@@ -87,7 +87,7 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	var cannot *diagnose.CannotError
 	switch {
 	case errors.As(err, &cannot):
-		return &statusError{NoVerdict, fmt.Errorf("%s: cannot be replayed: %s; %s", args[0], cannot.Why, cannot.Try)}
+		return &statusError{NoVerdict, fmt.Errorf("%s: cannot be replayed: %s; get it with %s", args[0], cannot.Why, cannot.Try)}
 	case err != nil:
 		return fmt.Errorf("%s: %w", args[0], err)
 	}

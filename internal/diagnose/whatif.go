@@ -22,23 +22,23 @@ const maxSelfError = 0.03
 // A CannotError says why a capture cannot be replayed.
 type CannotError struct{ Why, Try string }
 
-func (e *CannotError) Error() string { return "what if: " + e.Why + "; " + e.Try }
+func (e *CannotError) Error() string { return "what if: " + e.Why + "; get it with " + e.Try }
 
 // pricer makes a capture ready to be replayed, or says why it cannot be.
 func pricer(f *facts.Facts, steps *facts.Steps) (*replay.Pricer, error) {
 	switch {
 	case f.Work().Len() == 0:
-		return nil, &CannotError{"the capture has no GPU work", "record with nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no GPU work", "nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
 	case f.Trace.Calls.Len() == 0:
-		return nil, &CannotError{"the capture has no CUDA calls, so nothing says what waited for the host", "record with nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no CUDA calls, so nothing says what waited for the host", "nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
 	case !steps.Device:
-		return nil, &CannotError{"no step of the device was found", "mark steps with NVTX ranges step_0, step_1, …, or name them with --step-range"}
+		return nil, &CannotError{"no step of the device was found", "NVTX ranges step_0, step_1, … around the steps, or --step-range NAME"}
 	case f.Trust().WindowsApart:
-		return nil, &CannotError{"GPU work and host calls do not overlap in time, so their clocks do not agree", "record again with another version of the profiler"}
+		return nil, &CannotError{"GPU work and host calls do not overlap in time, so their clocks do not agree", "another version of the profiler"}
 	}
 	p := replay.Build(f, steps)
 	if len(p.Anchors) == 0 || p.Anchors[0] < 0 {
-		return nil, &CannotError{"the first step begins with no work that could be found again", "give other steps with --steps A:B"}
+		return nil, &CannotError{"the first step begins with no work that could be found again", "other steps: --steps A:B"}
 	}
 	return replay.NewPricer(p), nil
 }

@@ -134,7 +134,7 @@ func (m *merger) notes(key string, raw []byte) {
 		}
 	}
 	if key == "ERROR" && len(list) > 0 {
-		m.trace.Warnings = append(m.trace.Warnings, fmt.Sprintf("the profiler reported %d errors, the first: %s", len(list), list[0]))
+		m.trace.Warnings = append(m.trace.Warnings, fmt.Sprintf("the profiler reported errors, %d in all; the first: %s", len(list), list[0]))
 	}
 }
 
