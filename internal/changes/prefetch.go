@@ -24,8 +24,9 @@ copy of at least 4 KiB to the device: it made what is copied.`,
 	Apply:   applyPrefetch,
 }
 
-// How much slower several workers are than one thread, each: cores that all work run at a lower clock than one alone (vendors'
-// figures: 3.7 GHz against 3.55 on EPYC 9654, 3.8 against 3.0 on Xeon 8480+: 1.04 to 1.27), and share memory; batches are handed over.
+// How much longer each of several workers takes than one thread alone: they share clocks, caches and memory. Measured on one
+// host of 16 cores (bench/gpu/results, data_loading): 0.94 times with 2 workers, 0.99 with 4, 1.08 with 8, 1.18 and 1.21 with 12.
+// The middle is that of many workers; it had been seen to fit data_loading before those runs (docs/accuracy.md).
 const workerLoss, workerLossHigh = 1.15, 1.35
 
 func applyPrefetch(e *replay.Edit, arg string) (int, error) {
