@@ -20,9 +20,10 @@ import (
 var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite"},
 	{"model"},
+	{"profile"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "synth"},
-	{"tables", "rules", "views", "replay", "kernel", "readers"},
+	{"tables", "rules", "views", "replay", "kernel", "kernelpages", "readers"},
 	{"report", "kernelrules", "changes", "compare", "history"},
 	{"writers", "diagnose", "tile"},
 	{"web"},
@@ -101,8 +102,8 @@ func TestUpward(t *testing.T) {
 		from, to, want string
 	}{
 		{"facts", "model", ""},
-		{"facts", "tables", "internal/facts/x.go (floor 3) imports tables (floor 4)"},
-		{"readers/kineto", "readers/nsys", "internal/readers/kineto/x.go (floor 3) imports readers/nsys (floor 3)"},
+		{"facts", "tables", "internal/facts/x.go (floor 4) imports tables (floor 5)"},
+		{"readers/kineto", "readers/nsys", "internal/readers/kineto/x.go (floor 4) imports readers/nsys (floor 4)"},
 		{"readers", "readers/nsys", ""},
 		{"tables", "golden", "internal/tables/x.go imports golden, which is for tests"},
 		{"attic", "model", "internal/attic/x.go: package attic has no floor; give it one in internal/house_test.go"},

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"lacuna/internal/model"
+	"lacuna/internal/profile"
 )
 
 // An UnknownError says that a file is of no format that can be read.
@@ -27,11 +28,52 @@ func (e *UnknownError) Error() string {
 
 // Open reads the capture at path with the format that recognises it.
 func Open(ctx context.Context, path string, formats []*Format, opt Options) (*model.Trace, error) {
-	src, err := open(ctx, path, opt)
+	src, f, err := recognise(ctx, path, formats, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
+	if f.Read == nil {
+		return nil, fmt.Errorf("%s: is a report on single kernels without a timeline (%s); try lacuna kernel %[1]s", path, f.Title)
+	}
+	trace, err := f.Read(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
+	trace.Info.Path, trace.Info.Format = path, f.Name
+	if trace.Info.Bytes == 0 {
+		trace.Info.Bytes = max(src.Size, src.Done())
+	}
+	return trace, nil
+}
+
+// OpenProfile reads the kernel report at path with the format that recognises it.
+func OpenProfile(ctx context.Context, path string, formats []*Format, opt Options) (*profile.Report, error) {
+	src, f, err := recognise(ctx, path, formats, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	if f.Profile == nil {
+		return nil, fmt.Errorf("%s: is a timeline without kernel counters (%s); try lacuna report %[1]s, which names the kernels worth an ncu run", path, f.Title)
+	}
+	report, err := f.Profile(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
+	report.Path, report.Format = path, f.Name
+	if report.Bytes == 0 {
+		report.Bytes = max(src.Size, src.Done())
+	}
+	return report, nil
+}
+
+// recognise opens path and finds its format.
+func recognise(ctx context.Context, path string, formats []*Format, opt Options) (*Source, *Format, error) {
+	src, err := open(ctx, path, opt)
+	if err != nil {
+		return nil, nil, err
+	}
 	var best *Format
 	sure := 0
 	for _, f := range formats {
@@ -40,17 +82,10 @@ func Open(ctx context.Context, path string, formats []*Format, opt Options) (*mo
 		}
 	}
 	if best == nil {
-		return nil, unknown(src, formats)
+		src.Close()
+		return nil, nil, unknown(src, formats)
 	}
-	trace, err := best.Read(ctx, src, opt)
-	if err != nil {
-		return nil, err
-	}
-	trace.Info.Path, trace.Info.Format = path, best.Name
-	if trace.Info.Bytes == 0 {
-		trace.Info.Bytes = max(src.Size, src.Done())
-	}
-	return trace, nil
+	return src, best, nil
 }
 
 func unknown(src *Source, formats []*Format) error {
@@ -65,8 +100,6 @@ func unknown(src *Source, formats []*Format) error {
 		e.What = "it is empty"
 	case len(trimmed) == 0:
 		e.What = "it begins with nothing but blanks"
-	case bytes.HasPrefix(src.Head, []byte("NVR\x00")):
-		e.What, e.Try = "it is an Nsight Compute report", "lacuna kernel reads those"
 	case trimmed[0] == '{' || trimmed[0] == '[':
 		e.What = "it is JSON without trace events"
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"lacuna/internal/model"
+	"lacuna/internal/profile"
 )
 
 // A Format is one kind of capture file. Each folder of readers has one, named Format.
@@ -22,8 +23,12 @@ type Format struct {
 
 	// Read fills a trace from src. It reads at least opt.Need and may read more; it says what
 	// it read in Trace.Loaded. It returns an error only if nothing of use could be read: anything
-	// less is a Loss or a warning. It stops soon after ctx ends.
+	// less is a Loss or a warning. It stops soon after ctx ends. nil: the format has no timeline.
 	Read func(ctx context.Context, src *Source, opt Options) (*model.Trace, error)
+
+	// Profile is Read of a format that holds counters of single kernels. nil: it holds none.
+	// Options.Need does not concern it.
+	Profile func(ctx context.Context, src *Source, opt Options) (*profile.Report, error)
 }
 
 // Options says what to read and who wants to know how far it is.
