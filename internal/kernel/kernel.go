@@ -1,0 +1,21 @@
+// Package kernel derives what is true of one kernel launch from its counters: speed of light, roofline,
+// stalls, occupancy, memory traffic, instruction mix, hot source lines. It judges nothing; package
+// kernelrules does. What was not collected is nil or unknown, never zero.
+package kernel
+
+import "lacuna/internal/profile"
+
+// A Kernel is one launch and what follows from its counters, each part derived on first use.
+// It is not safe for concurrent use.
+type Kernel struct {
+	Launch *profile.Launch
+}
+
+// Of looks at a launch.
+func Of(l *profile.Launch) *Kernel { return &Kernel{Launch: l} }
+
+// Microseconds is how long the kernel ran under the profiler; false: not measured.
+func (k *Kernel) Microseconds() (float64, bool) {
+	ns, ok := k.Launch.Number("gpu__time_duration.sum", "gpu__time_duration_measured_user.sum")
+	return ns / 1000, ok
+}
