@@ -1,0 +1,575 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file is the one table of metric names. A quantity has a list of names, and the first that was
+// collected counts: names differ between versions of the profiler and between chips. Everything here
+// returns (value, known); a quantity that was not collected is unknown, never zero. Shares are 0 to 1.
+//
+// Where a formula is from: the profiler's own section files (they travel in every report), and
+// measurements on 128 launches from V100 to GB200, 2020.3 to 2025.3.
+
+// A Resource is a hardware unit whose load is a share of what it can sustain.
+type Resource string
+
+// The resources. All of them count something that grows in proportion to the work, so that a share
+// may be scaled: half of the bytes is half of the share. That is why lts__throughput and
+// l1tex__throughput are not among them: they are the largest of several counters, some hidden, and
+// lts__throughput reads 83 to 95 % on every kernel that DRAM limits.
+const (
+	DRAM   Resource = "dram"    // bytes from and to device memory
+	L2     Resource = "l2"      // sectors looked up in L2
+	L2Tag  Resource = "l2_tag"  // requests (up to 4 sectors each) looked up in L2
+	L2Out  Resource = "l2_out"  // data on its way from L2 to the SMs
+	L2In   Resource = "l2_in"   // requests and stored data on their way to L2: a partial sector costs a full one
+	L1     Resource = "l1"      // wavefronts of L1 and shared memory: passes of one cycle each
+	LSUIn  Resource = "lsu_in"  // instructions into the load/store unit: half rate on Turing
+	L1Req  Resource = "l1_req"  // requests from L1 to L2
+	L1Fill Resource = "l1_fill" // sectors from L2 into L1
+	Tex    Resource = "tex"     // texture unit
+	Issue  Resource = "issue"   // issue slots of the schedulers
+	FMA    Resource = "fma"     // FP32 (and integer multiply) pipe
+	ALU    Resource = "alu"     // integer and logic pipe
+	FP16   Resource = "fp16"    // a pipe of its own up to compute capability 8.0
+	FP64   Resource = "fp64"    // double precision pipe
+	Tensor Resource = "tensor"  // matrix pipe
+	XU     Resource = "xu"      // special functions, and conversions with a 64-bit or integer side
+)
+
+const ofPeak = ".avg.pct_of_peak_sustained_elapsed"
+
+// loads has the names of each resource's load, in the order in which resources are listed.
+var loads = []struct {
+	Resource Resource
+	Names    []string // without ofPeak; the first that was collected counts
+}{
+	{DRAM, []string{"gpu__dram_throughput", "dram__throughput", "dram__bytes"}},
+	{L2, []string{"lts__t_sectors"}},
+	{L2Tag, []string{"lts__t_tag_requests"}},
+	{L2Out, []string{"lts__lts2xbar_cycles_active"}},
+	{L2In, []string{"lts__xbar2lts_cycles_active"}},
+	{L1, []string{"l1tex__data_pipe_lsu_wavefronts"}},
+	{LSUIn, []string{"l1tex__lsuin_requests"}},
+	{L1Req, []string{"l1tex__m_l1tex2xbar_req_cycles_active"}},
+	{L1Fill, []string{"l1tex__m_xbar2l1tex_read_sectors"}},
+	{Tex, []string{"l1tex__f_wavefronts", "l1tex__data_pipe_tex_wavefronts"}},
+	{Issue, []string{"sm__issue_active", "sm__inst_executed", "sm__inst_issued"}},
+	{FMA, []string{"sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"}},
+	{ALU, []string{"sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"}},
+	{FP16, []string{"sm__inst_executed_pipe_fp16"}},
+	{FP64, []string{"sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"}},
+	{Tensor, []string{"sm__pipe_tc_cycles_active", "sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor"}},
+	{XU, []string{"sm__inst_executed_pipe_xu"}},
+}
+
+// Level says where a resource sits: "dram", "l2", "l1" or "compute".
+func (r Resource) Level() string {
+	switch r {
+	case DRAM:
+		return "dram"
+	case L2, L2Tag, L2Out, L2In:
+		return "l2"
+	case L1, LSUIn, L1Req, L1Fill, Tex:
+		return "l1"
+	}
+	return "compute"
+}
+
+// A Load is how busy a resource was: the share of what it can sustain over the whole launch.
+type Load struct {
+	Resource Resource
+	Share    float64
+}
+
+// Load is how busy a resource was, as a share of what it can sustain. Traps: passes of a multi-pass
+// measurement disagree by a few per cent, so that a share may be slightly above 1; and an absent pipe
+// (tensor cores of a GTX 16) reads 0.
+func (k *Kernel) Load(r Resource) (float64, bool) {
+	for _, l := range loads {
+		if l.Resource != r {
+			continue
+		}
+		// Blackwell has a matrix pipe with two counters, of which one is idle: the larger counts.
+		if r == Tensor {
+			return k.largest(l.Names)
+		}
+		for _, name := range l.Names {
+			if v, ok := k.percent(name + ofPeak); ok {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (k *Kernel) largest(names []string) (v float64, known bool) {
+	for _, name := range names {
+		if n, ok := k.percent(name + ofPeak); ok {
+			v, known = max(v, n), true
+		}
+	}
+	return v, known
+}
+
+// Loads is every resource whose load is known, the busiest first.
+func (k *Kernel) Loads() []Load {
+	var out []Load
+	for _, l := range loads {
+		if v, ok := k.Load(l.Resource); ok {
+			out = append(out, Load{l.Resource, v})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Load) int { return compare(b.Share, a.Share) })
+	return out
+}
+
+// Busiest is the resource with the largest load: the limiter, if anything limits by throughput. Known
+// only if at least one memory and one compute resource were measured.
+func (k *Kernel) Busiest() (Load, bool) {
+	all := k.Loads()
+	memory := slices.ContainsFunc(all, func(l Load) bool { return l.Resource.Level() != "compute" })
+	compute := slices.ContainsFunc(all, func(l Load) bool { return l.Resource.Level() == "compute" })
+	if !memory || !compute {
+		return Load{}, false
+	}
+	return all[0], true
+}
+
+// number is the first of the names that was collected and is a finite number.
+func (k *Kernel) number(names ...string) (float64, bool) {
+	for _, name := range names {
+		if v, ok := k.Launch.Number(name); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// percent is a metric in per cent as a share.
+func (k *Kernel) percent(names ...string) (float64, bool) {
+	v, ok := k.number(names...)
+	return v / 100, ok
+}
+
+// sum is known only if every name is.
+func (k *Kernel) sum(names ...string) (total float64, known bool) {
+	for _, name := range names {
+		v, ok := k.number(name)
+		if !ok {
+			return 0, false
+		}
+		total += v
+	}
+	return total, true
+}
+
+// over is a/b, unknown if either is or if nothing was counted.
+func over(a float64, aKnown bool, b float64, bKnown bool) (float64, bool) {
+	if !aKnown || !bKnown || b <= 0 {
+		return 0, false
+	}
+	return a / b, true
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Attribute is a device attribute by its name without prefix: "multiprocessor_count". It is in every
+// report since 2020.3, with every launch, even where one section was collected.
+func (k *Kernel) Attribute(name string) (float64, bool) {
+	if v, ok := k.number("device__attribute_" + name); ok {
+		return v, true
+	}
+	if k.Launch.Report == nil {
+		return 0, false
+	}
+	for _, d := range k.Launch.Report.Session.Devices {
+		if d.ID != k.Launch.Device {
+			continue
+		}
+		for _, a := range d.Attributes {
+			if a.Name == name {
+				return a.Value.Number()
+			}
+		}
+	}
+	return 0, false
+}
+
+// DeviceName is the GPU's name; "" if the report does not say.
+func (k *Kernel) DeviceName() string {
+	if s, ok := k.Launch.Text("device__attribute_display_name"); ok {
+		return s
+	}
+	if k.Launch.Report != nil {
+		for _, d := range k.Launch.Report.Session.Devices {
+			if d.ID == k.Launch.Device {
+				return d.Name
+			}
+		}
+	}
+	return ""
+}
+
+// Capability is the compute capability, as 75 for 7.5.
+func (k *Kernel) Capability() (int, bool) {
+	major, ok1 := k.Attribute("compute_capability_major")
+	minor, ok2 := k.Attribute("compute_capability_minor")
+	if !ok1 || !ok2 {
+		return 0, false
+	}
+	return int(major)*10 + int(minor), true
+}
+
+// SMs is how many multiprocessors the kernel could use.
+func (k *Kernel) SMs() (float64, bool) {
+	if v, ok := k.number("launch__sm_count"); ok && v > 0 {
+		return v, true
+	}
+	v, ok := k.Attribute("multiprocessor_count")
+	return v, ok && v > 0
+}
+
+// GridBlocks is the number of thread blocks of the grid.
+func (k *Kernel) GridBlocks() (float64, bool) { return volume(k.Launch.Grid) }
+
+// BlockThreads is the number of threads of a thread block.
+func (k *Kernel) BlockThreads() (float64, bool) { return volume(k.Launch.Block) }
+
+func volume(d [3]uint32) (float64, bool) {
+	v := float64(d[0]) * float64(d[1]) * float64(d[2])
+	return v, v > 0
+}
+
+// Waves is how many times the device is filled by the grid: blocks / (blocks an SM holds x SMs).
+func (k *Kernel) Waves() (float64, bool) {
+	return k.number("launch__waves_per_multiprocessor")
+}
+
+// Cycles is SM cycles summed over SMs: what one unit an SM could count at most at one a cycle. Only
+// some versions have the sum; without the other two forms a share of it would be wrong by the number
+// of SMs.
+func (k *Kernel) Cycles() (float64, bool) {
+	if v, ok := k.number("sm__cycles_elapsed.sum"); ok {
+		return v, true
+	}
+	cycles, ok1 := k.number("sm__cycles_elapsed.avg", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.max")
+	sms, ok2 := k.SMs()
+	return cycles * sms, ok1 && ok2
+}
+
+// AccessibleBytes is all device memory that the kernel could touch: an upper bound of its footprint,
+// so that more DRAM traffic than that is proof that bytes moved twice. Not in it: local memory. Traps:
+// it may hold arrays that this kernel leaves alone.
+func (k *Kernel) AccessibleBytes() (float64, bool) {
+	v, ok := k.number("profiler__replayer_bytes_mem_accessible.avg", "profiler__replayer_bytes_mem_accessible.sum")
+	return v, ok && v > 0
+}
+
+// Lanes is how many of 32 threads do the work of an instruction on average, predication counted. The
+// plain ratio misses predicated-off lanes (31.8 for 18.7 in a strided reduction).
+func (k *Kernel) Lanes() (float64, bool) {
+	return k.number("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")
+}
+
+// LanesBranched is how many of 32 threads are in the branch on average, predication not counted.
+func (k *Kernel) LanesBranched() (float64, bool) {
+	return k.number("smsp__thread_inst_executed_per_inst_executed.ratio")
+}
+
+// ActiveShare is how much of the launch the average SM had work.
+func (k *Kernel) ActiveShare() (float64, bool) {
+	a, ok1 := k.number("sm__cycles_active.avg")
+	e, ok2 := k.number("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max", "smsp__cycles_elapsed.avg", "gpc__cycles_elapsed.max")
+	v, ok := over(a, ok1, e, ok2)
+	return min(v, 1), ok
+}
+
+// Imbalance is how much less than the busiest SM the average SM had work: 0 balanced, near 1 one SM
+// works alone. Since 2024.1 only: older versions have no maximum.
+func (k *Kernel) Imbalance() (float64, bool) {
+	a, ok1 := k.number("sm__cycles_active.avg")
+	m, ok2 := k.number("sm__cycles_active.max")
+	v, ok := over(a, ok1, m, ok2)
+	return max(0, 1-v), ok
+}
+
+// AtomicInput is the load of the busiest L2 slice's atomic unit, and of the average one: a large
+// maximum with a small average is one address that all threads add to. Only since 2024.1 both.
+func (k *Kernel) AtomicInput() (busiest, mean float64, known bool) {
+	busiest, ok1 := k.percent("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed")
+	mean, ok2 := k.percent("lts__d_atomic_input_cycles_active" + ofPeak)
+	return busiest, mean, ok1 && ok2
+}
+
+// GlobalSectors is the 32-byte sectors that global accesses ask for by their addresses, and how many
+// of them a perfectly coalesced access would not need. Theoretical: L1 may absorb them. 2020.3 has
+// the same under names without "theoretical" (39.1 e9 beside 38.9 e9 sectors counted by L1).
+func (k *Kernel) GlobalSectors() (total, excessive float64, known bool) {
+	for _, n := range [][2]string{
+		{"memory_l2_theoretical_sectors_global", "derived__memory_l2_theoretical_sectors_global_excessive"},
+		{"memory_l2_sectors_global", "derived__memory_l2_sectors_global_excessive"},
+	} {
+		t, ok1 := k.number(n[0])
+		e, ok2 := k.number(n[1])
+		if !ok2 {
+			ideal, ok := k.number(n[0] + "_ideal")
+			e, ok2 = t-ideal, ok
+		}
+		if ok1 && ok2 {
+			return t, min(max(e, 0), t), true
+		}
+	}
+	return 0, 0, false
+}
+
+// ExcessiveShare is the share of global sectors that are fetched or written for nothing.
+func (k *Kernel) ExcessiveShare() (float64, bool) {
+	t, e, ok := k.GlobalSectors()
+	return over(e, ok, t, ok)
+}
+
+// UsefulBytes is what global accesses would move if they were coalesced, in sectors of 32 bytes.
+func (k *Kernel) UsefulBytes() (float64, bool) {
+	t, e, ok := k.GlobalSectors()
+	return (t - e) * SectorBytes, ok
+}
+
+// SectorBytes is what L1, L2 and DRAM move at least.
+const SectorBytes = 32
+
+// LineBytes is a cache line: four sectors, one tag.
+const LineBytes = 128
+
+// TagRequests is the L1 cycles of global access: one for each line that a request touches, 32 where
+// 32 lanes touch 32 lines. l1tex__t_output_wavefronts says 8 there: too small. Since 2021.2.
+func (k *Kernel) TagRequests() (float64, bool) { return k.number("memory_l1_tag_requests_global") }
+
+// SharedWavefronts is the passes of shared memory, and how many of them are due to bank conflicts.
+// Exact says that both were computed from addresses; else (2020.3) conflicts include arbitration,
+// 3 to 9 % on kernels without a conflict.
+func (k *Kernel) SharedWavefronts() (total, excessive float64, exact, known bool) {
+	t, ok1 := k.number("memory_l1_wavefronts_shared")
+	e, ok2 := k.number("derived__memory_l1_wavefronts_shared_excessive")
+	if ok1 && !ok2 {
+		ideal, ok := k.number("memory_l1_wavefronts_shared_ideal")
+		e, ok2 = t-ideal, ok
+	}
+	if ok1 && ok2 {
+		return t, min(max(e, 0), t), true, true
+	}
+	t, ok1 = k.number("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")
+	e, ok2 = k.number("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum")
+	return t, min(max(e, 0), t), false, ok1 && ok2
+}
+
+// Wavefronts is all passes of L1 and shared memory: u.l1 x cycles, one a cycle an SM. Half that a
+// cycle is never assumed: the share's own peak is one on every chip seen.
+func (k *Kernel) Wavefronts() (float64, bool) {
+	if v, ok := k.number("l1tex__data_pipe_lsu_wavefronts.sum"); ok {
+		return v, true
+	}
+	share, ok1 := k.Load(L1)
+	cycles, ok2 := k.Cycles()
+	return share * cycles, ok1 && ok2
+}
+
+// DRAMBytes is what device memory read and wrote. Writes that are still in L2 when the kernel ends
+// are not in it.
+func (k *Kernel) DRAMBytes() (read, write float64, known bool) {
+	read, ok1 := k.dram("read")
+	write, ok2 := k.dram("write")
+	return read, write, ok1 && ok2
+}
+
+func (k *Kernel) dram(op string) (float64, bool) {
+	if v, ok := k.number("dram__bytes_" + op + ".sum"); ok {
+		return v, true
+	}
+	v, ok := k.number("dram__sectors_" + op + ".sum")
+	return v * SectorBytes, ok
+}
+
+// DRAMBytesByRate is all device memory traffic from its rate or its load: for reports without the
+// counters of reads and writes.
+func (k *Kernel) DRAMBytesByRate() (float64, bool) {
+	us, ok := k.Microseconds()
+	if !ok {
+		return 0, false
+	}
+	if v, ok := k.number("dram__bytes.sum"); ok {
+		return v, true
+	}
+	if v, ok := k.number("dram__bytes.sum.per_second"); ok {
+		return v * us * 1e-6, true
+	}
+	return 0, false
+}
+
+// L2TexBytes is what L2 moved for the SMs in both directions: sectors x 32.
+func (k *Kernel) L2TexBytes() (float64, bool) {
+	v, ok := k.number("lts__t_sectors_srcunit_tex.sum")
+	return v * SectorBytes, ok
+}
+
+// L2TexRequests is requests of SMs that L2 looked up.
+func (k *Kernel) L2TexRequests() (float64, bool) {
+	return k.number("lts__t_requests_srcunit_tex.sum")
+}
+
+// LocalSectors is L1 sectors of local memory (spills, arrays with dynamic index), loads and stores.
+func (k *Kernel) LocalSectors() (loads, stores float64, known bool) {
+	loads, ok1 := k.number("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum")
+	stores, ok2 := k.number("l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum")
+	return loads, stores, ok1 && ok2
+}
+
+// Spilling is executed instructions that the compiler made to spill registers. Since 2025.1: local
+// memory without any is an array with a dynamic index.
+func (k *Kernel) Spilling() (float64, bool) { return k.number("sass__inst_executed_register_spilling") }
+
+// Instructions is executed warp instructions.
+func (k *Kernel) Instructions() (float64, bool) {
+	return k.number("sass__inst_executed_per_opcode", "smsp__inst_executed.sum", "sm__inst_executed.sum", "inst_executed")
+}
+
+// An Opcode is how often an instruction was executed by warps, without its modifiers: "FFMA".
+type Opcode struct {
+	Name     string
+	Executed float64
+}
+
+// Opcodes is the executed instructions by opcode, the most frequent first; nil: not collected, or a
+// CSV, which has only the sum.
+func (k *Kernel) Opcodes() []Opcode { return k.opcodes("sass__inst_executed_per_opcode") }
+
+// OpcodesModified is the executed instructions by opcode with all modifiers: "LDG.E.128.CONSTANT".
+func (k *Kernel) OpcodesModified() []Opcode {
+	return k.opcodes("sass__inst_executed_per_opcode_with_modifier_all")
+}
+
+// OpcodeLanes is like Opcodes, but counts threads rather than warps, predicated-off ones left out.
+func (k *Kernel) OpcodeLanes() []Opcode {
+	return k.opcodes("sass__thread_inst_executed_true_per_opcode")
+}
+
+func (k *Kernel) opcodes(metric string) []Opcode {
+	var out []Opcode
+	for name, v := range k.Launch.ByOpcode(metric) {
+		if v > 0 {
+			out = append(out, Opcode{name, v})
+		}
+	}
+	slices.SortFunc(out, func(a, b Opcode) int {
+		if c := compare(b.Executed, a.Executed); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// OpcodeShare is the share of executed instructions that match; unknown without opcodes.
+func (k *Kernel) OpcodeShare(match func(name string) bool) (float64, bool) {
+	return share(k.Opcodes(), match)
+}
+
+// ModifiedShare is the share of executed instructions that match by opcode with all modifiers.
+func (k *Kernel) ModifiedShare(match func(name string) bool) (float64, bool) {
+	return share(k.OpcodesModified(), match)
+}
+
+func share(all []Opcode, match func(string) bool) (float64, bool) {
+	var matched, total float64
+	for _, o := range all {
+		total += o.Executed
+		if match(o.Name) {
+			matched += o.Executed
+		}
+	}
+	return over(matched, true, total, len(all) > 0)
+}
+
+// Rate is a domain's measured clock in cycles a second: "sm", "lts", "dram", "l1tex".
+func (k *Kernel) Rate(domain string) (float64, bool) {
+	names := []string{domain + "__cycles_elapsed.avg.per_second"}
+	if domain == "sm" {
+		names = append(names, "smsp__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second")
+	}
+	v, ok := k.number(names...)
+	return v, ok && v > 0
+}
+
+// ThreadOps is thread instructions of one arithmetic operation a second: "ffma", "fadd", "fmul", and
+// the same with d (FP64) and h (FP16, where one instruction does two: a half2). From the rate a cycle
+// and the measured clock; from the sum and the time; or from opcodes.
+func (k *Kernel) ThreadOps(op string) (float64, bool) {
+	base := "smsp__sass_thread_inst_executed_op_" + op + "_pred_on"
+	if v, ok := k.number(base + ".sum.per_cycle_elapsed"); ok {
+		if hz, ok := k.number("smsp__cycles_elapsed.avg.per_second"); ok {
+			return v * hz, true
+		}
+		if hz, ok := k.Rate("sm"); ok {
+			return v * hz, true
+		}
+	}
+	us, timed := k.Microseconds()
+	if !timed || us <= 0 {
+		return 0, false
+	}
+	if v, ok := k.number(base+".sum", "sm__sass_thread_inst_executed_op_"+op+"_pred_on.sum"); ok {
+		return v / (us * 1e-6), true
+	}
+	lanes := k.OpcodeLanes()
+	var total float64
+	for _, o := range lanes {
+		if isOp(o.Name, op) {
+			total += o.Executed
+		}
+	}
+	return total / (us * 1e-6), lanes != nil
+}
+
+// isOp says whether an opcode does an operation: FFMA and FFMAI do ffma, HFMA2 does hfma.
+func isOp(opcode, op string) bool {
+	o := strings.ToLower(strings.TrimRight(opcode, "23"))
+	return o == op || o == op+"i" || o == op+"32i"
+}
+
+// curve reads a curve that the profiler computed: warps an SM by what varies, such as
+// launch__occupancy_per_register_count. Sorted by key.
+func (k *Kernel) curve(metric string) (keys, values []float64) {
+	m := k.Launch.Metric(metric)
+	if m == nil {
+		return nil, nil
+	}
+	type point struct{ key, value float64 }
+	var all []point
+	for _, i := range m.Instances {
+		key, ok1 := i.Key.Number()
+		if !ok1 {
+			n, err := strconv.ParseFloat(i.Key.String, 64)
+			key, ok1 = n, err == nil
+		}
+		if value, ok := i.Value.Number(); ok && ok1 {
+			all = append(all, point{key, value})
+		}
+	}
+	slices.SortFunc(all, func(a, b point) int { return compare(a.key, b.key) })
+	for _, p := range all {
+		keys, values = append(keys, p.key), append(values, p.value)
+	}
+	return keys, values
+}
