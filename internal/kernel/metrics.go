@@ -22,23 +22,24 @@ type Resource string
 // l1tex__throughput are not among them: they are the largest of several counters, some hidden, and
 // lts__throughput reads 83 to 95 % on every kernel that DRAM limits.
 const (
-	DRAM   Resource = "dram"    // bytes from and to device memory
-	L2     Resource = "l2"      // sectors looked up in L2
-	L2Tag  Resource = "l2_tag"  // requests (up to 4 sectors each) looked up in L2
-	L2Out  Resource = "l2_out"  // data on its way from L2 to the SMs
-	L2In   Resource = "l2_in"   // requests and stored data on their way to L2: a partial sector costs a full one
-	L1     Resource = "l1"      // wavefronts of L1 and shared memory: passes of one cycle each
-	LSUIn  Resource = "lsu_in"  // instructions into the load/store unit: half rate on Turing
-	L1Req  Resource = "l1_req"  // requests from L1 to L2
-	L1Fill Resource = "l1_fill" // sectors from L2 into L1
-	Tex    Resource = "tex"     // texture unit
-	Issue  Resource = "issue"   // issue slots of the schedulers
-	FMA    Resource = "fma"     // FP32 (and integer multiply) pipe
-	ALU    Resource = "alu"     // integer and logic pipe
-	FP16   Resource = "fp16"    // a pipe of its own up to compute capability 8.0
-	FP64   Resource = "fp64"    // double precision pipe
-	Tensor Resource = "tensor"  // matrix pipe
-	XU     Resource = "xu"      // special functions, and conversions with a 64-bit or integer side
+	DRAM   Resource = "dram"      // bytes from and to device memory
+	L2     Resource = "l2"        // sectors looked up in L2
+	L2Tag  Resource = "l2_tag"    // requests (up to 4 sectors each) looked up in L2
+	L2Out  Resource = "l2_out"    // data on its way from L2 to the SMs
+	L2In   Resource = "l2_in"     // requests and stored data on their way to L2: a partial sector costs a full one
+	L1     Resource = "l1"        // wavefronts of L1 and shared memory: passes of one cycle each
+	LSUIn  Resource = "lsu_in"    // instructions into the load/store unit: half rate on Turing
+	L1Req  Resource = "l1_req"    // requests from L1 to L2
+	L1Fill Resource = "l1_fill"   // sectors from L2 into L1
+	Tex    Resource = "tex"       // texture unit
+	Issue  Resource = "issue"     // issue slots of the schedulers
+	FMA    Resource = "fma"       // FP32 (and integer multiply) pipe: both halves together
+	Heavy  Resource = "fma_heavy" // the half of it that multiplies integers: full at 50 % of FMA; since 8.6
+	ALU    Resource = "alu"       // integer and logic pipe
+	FP16   Resource = "fp16"      // a pipe of its own up to compute capability 8.0
+	FP64   Resource = "fp64"      // double precision pipe
+	Tensor Resource = "tensor"    // matrix pipe
+	XU     Resource = "xu"        // special functions, and conversions with a 64-bit or integer side
 )
 
 const ofPeak = ".avg.pct_of_peak_sustained_elapsed"
@@ -60,6 +61,7 @@ var loads = []struct {
 	{Tex, []string{"l1tex__f_wavefronts", "l1tex__data_pipe_tex_wavefronts"}},
 	{Issue, []string{"sm__issue_active", "sm__inst_executed", "sm__inst_issued"}},
 	{FMA, []string{"sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"}},
+	{Heavy, []string{"sm__pipe_fmaheavy_cycles_active", "sm__inst_executed_pipe_fmaheavy"}},
 	{ALU, []string{"sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"}},
 	{FP16, []string{"sm__inst_executed_pipe_fp16"}},
 	{FP64, []string{"sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"}},
