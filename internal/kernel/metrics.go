@@ -559,7 +559,7 @@ func (k *Kernel) curve(metric string) (keys, values []float64) {
 	}
 	type point struct{ key, value float64 }
 	var all []point
-	for _, i := range m.Instances {
+	for i := range m.Instances() {
 		key, ok1 := i.Key.Number()
 		if !ok1 {
 			n, err := strconv.ParseFloat(i.Key.String, 64)

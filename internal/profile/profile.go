@@ -28,6 +28,7 @@ type Report struct {
 // A Session is where and how the report was made.
 type Session struct {
 	Created     int64 // seconds since 1970, UTC; 0: not known
+	Comments    string
 	CommandLine string
 	Executable  string
 	Host        System // where the profiler ran
@@ -76,12 +77,15 @@ type Launch struct {
 	PID       uint64
 	Process   string // executable's path; "" if not said
 	Host      string // of the process
+	Thread    uint64 // of the host, which launched it
+	Call      uint64 // number of the API call that launched it
 	Context   uint64
 	Stream    uint64
 	Device    int
 	Grid      [3]uint32
 	Block     [3]uint32
-	StartUnix float64  // seconds since 1970; 0: not said
+	StartUnix float64 // seconds since 1970; 0: not said
+	Clocks    Clocks
 	Metrics   []Metric // sorted by Name
 	Sections  []Section
 	Rules     []RuleResult
@@ -89,6 +93,9 @@ type Launch struct {
 	Source    *Source // nil: the module is not in the file
 	Report    *Report // the report that it is in
 }
+
+// Clocks says what the profiler did to the GPU's clocks for the measurement.
+type Clocks struct{ AskedToLock, Locked bool }
 
 // A NameID is a metric's name in Report.Names.
 type NameID uint32
@@ -157,10 +164,11 @@ func (v Value) Number() (float64, bool) {
 
 // A Metric is one measure of a launch, in the base unit of its name: ns, byte, inst, cycle, %.
 type Metric struct {
-	Name      NameID
-	Value     Value
-	Sampled   bool // over time: the keys of instances are times in ns
-	Instances []Instance
+	Name    NameID
+	Value   Value
+	Sampled bool // over time: the keys of instances are times in ns
+
+	instances iter.Seq[Instance]
 }
 
 // An Instance is a metric's share of one thing: an instruction's address, an opcode, a hardware unit,
@@ -168,6 +176,23 @@ type Metric struct {
 type Instance struct {
 	Key   Value
 	Value Value
+}
+
+// NewMetric is a metric with instances (nil: it has none). A reader that leaves them packed gives a sequence that unpacks
+// them each time that they are asked for.
+func NewMetric(name NameID, value Value, sampled bool, instances iter.Seq[Instance]) Metric {
+	return Metric{Name: name, Value: value, Sampled: sampled, instances: instances}
+}
+
+// HasInstances says whether the metric has shares. Few have.
+func (m *Metric) HasInstances() bool { return m.instances != nil }
+
+// Instances is the metric's shares in the file's order. They are unpacked each time: keep what is needed more than once.
+func (m *Metric) Instances() iter.Seq[Instance] {
+	if m.instances == nil {
+		return func(func(Instance) bool) {}
+	}
+	return m.instances
 }
 
 // Metric is the launch's metric of that name; nil: not collected.
@@ -211,7 +236,7 @@ func (l *Launch) ByOpcode(name string) iter.Seq2[string, float64] {
 		if m == nil {
 			return
 		}
-		for _, i := range m.Instances {
+		for i := range m.Instances() {
 			if v, ok := i.Value.Number(); ok && i.Key.Kind == Text && !yield(i.Key.String, v) {
 				return
 			}
@@ -227,7 +252,7 @@ func (l *Launch) ByAddress(name string) iter.Seq2[uint64, float64] {
 		if m == nil {
 			return
 		}
-		for _, i := range m.Instances {
+		for i := range m.Instances() {
 			if v, ok := i.Value.Number(); ok && i.Key.Kind == Unsigned && !yield(i.Key.Uint, v) {
 				return
 			}
@@ -244,12 +269,27 @@ type Range struct {
 
 // A Section is a page part that the profiler prints: its definition travels in the file.
 type Section struct {
-	ID     string // "SpeedOfLight"
-	Name   string // "GPU Speed Of Light Throughput"
-	Order  int64
-	Header []SectionMetric
-	Body   []SectionMetric // metrics of the body's tables, in their order
-	Source []SectionMetric // columns of the source page
+	ID          string // "SpeedOfLight"
+	Name        string // "GPU Speed Of Light Throughput"
+	Description string
+	Extends     string   // the identifier of the section that it is a part of; "" for none
+	Sets        []string // that it is collected in: "basic", "full"
+	Order       int64
+	Filters     []Filter
+	Header      []SectionMetric
+	Body        []BodyPart
+	Extra       []SectionMetric // collected with it, shown nowhere
+	Source      []SectionMetric // columns of the source page
+	Definitions []Pair          // metrics that are computed, with their formulas
+}
+
+// A BodyPart is a table or chart below a section's header.
+type BodyPart struct {
+	Title   string // of the group that it is in; "" for none
+	Label   string
+	Chart   bool            // else a table
+	Metrics []SectionMetric // in the file's order
+	Filters []Filter
 }
 
 // A SectionMetric is a metric in a section, with its label and what to show in its place.
@@ -258,6 +298,7 @@ type SectionMetric struct {
 	Options     []SectionMetric // the first that was collected stands in
 	Filters     []Filter
 	Unit        string // stated in the definition; mostly ""
+	Instances   bool   // the instances are shown, not the value
 }
 
 // A Filter is a span of compute capabilities, as 75 for 7.5; 0: open.
@@ -269,6 +310,28 @@ type RuleResult struct {
 	Section  string // identifier of its section
 	Messages []Message
 	Focus    []Focus
+	Tables   []RuleTable
+	Markers  []Marker
+}
+
+// A RuleTable is a table under a rule's message. Columns may differ in length.
+type RuleTable struct {
+	Title, Text string
+	Columns     []RuleColumn
+}
+
+// A RuleColumn is a column of such a table, with markup in texts.
+type RuleColumn struct {
+	Name  string
+	Cells []Value
+}
+
+// A Marker is what a rule says of a place in the code: an instruction (Address) or a line of a file.
+type Marker struct {
+	Address uint64 // 0: it is of a line
+	File    string // "" if not said
+	Line    uint32
+	Text    string
 }
 
 // A Message of a rule, with markup.
