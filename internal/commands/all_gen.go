@@ -9,6 +9,7 @@ var All = []*Command{
 	&exportCommand,
 	&helpCommand,
 	&infoCommand,
+	&kernelCommand,
 	&reportCommand,
 	&statsCommand,
 	&versionCommand,

@@ -1,0 +1,192 @@
+package writers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lacuna/internal/kernelreport"
+)
+
+// kernelFindings tells what to repair in a kernel, and at which limit it is.
+func (p *printer) kernelFindings(k *kernelreport.Kernel, d KernelDetail) {
+	healthy := slices.ContainsFunc(k.Findings, func(f kernelreport.Finding) bool { return f.Healthy })
+	switch {
+	case len(k.Findings) == 0 && (k.SOL != nil || len(k.Stalls) > 0):
+		p.line("")
+		p.prose("  ", 2, "No fault was found in it.")
+		return
+	case len(k.Findings) == 0:
+		return
+	case !healthy || len(k.Findings) > 1:
+		p.line("")
+		p.line("  " + p.paint(bold, p.fit("What to repair, most gain first", p.width()-2)))
+	default:
+		p.line("")
+	}
+	n := 0
+	for i := range k.Findings {
+		f := &k.Findings[i]
+		first := "- "
+		if !f.Healthy {
+			n++
+			first = fmt.Sprintf("%d ", n)
+		}
+		p.kernelFinding(k, f, first, n <= maxFindings || d.Whole, d.Whole)
+	}
+}
+
+// kernelFinding tells one fault: what it is, what its repair brings, where it sits, how to repair it.
+func (p *printer) kernelFinding(k *kernelreport.Kernel, f *kernelreport.Finding, first string, told, whole bool) {
+	indent := len(first) + 2
+	blanks := strings.Repeat(" ", indent)
+	for i, l := range p.wrap(p.clean(f.Title)+" ["+p.clean(f.Rule)+"]", p.width()-indent) {
+		if i > 0 {
+			first = strings.Repeat(" ", len(first))
+		}
+		p.line("  " + p.paint(bold, first+l))
+	}
+	if words := predictionWords(k, f); words != "" {
+		p.prose(blanks, indent, p.local(p.clean(words))+"; "+confidenceWords(f.Confidence))
+	} else if !f.Healthy {
+		p.prose(blanks, indent, "what its repair brings is not predicted; "+confidenceWords(f.Confidence))
+	}
+	if f.SymptomOf != "" {
+		p.prose(blanks, indent, "a symptom of "+p.clean(f.SymptomOf)+" above: repair that")
+	}
+	if f.SameAs != "" {
+		p.prose(blanks, indent, "the repair of "+p.clean(f.SameAs)+" above repairs this too")
+	}
+	if !told {
+		return
+	}
+	for _, e := range f.Evidence {
+		p.prose(blanks+"- ", indent+2, p.clean(sentence(e)))
+	}
+	for i := range f.Where {
+		if i == maxPlaces && !whole {
+			break
+		}
+		p.place(indent+2, &f.Where[i], "")
+	}
+	if !f.Healthy && (f.SameAs == "" && f.SymptomOf == "" || whole) {
+		p.example(indent, f.Fix, whole)
+	}
+	if whole && f.RefutedBy != "" {
+		p.example(indent, "Refuted if: "+strings.TrimSpace(f.RefutedBy), true)
+	}
+}
+
+// maxPlaces is how many source lines of a finding are shown.
+const maxPlaces = 3
+
+// place writes where something is: share, file and line, and the line itself.
+func (p *printer) place(indent int, l *kernelreport.Line, note string) {
+	head := p.clean(placeWords(l))
+	if l.Share > 0 {
+		head = fmt.Sprintf("%5s %%  %s", percent(l.Share), head)
+	}
+	if note != "" {
+		head += "  " + p.clean(note)
+	}
+	blanks := strings.Repeat(" ", indent)
+	text := p.clean(lineText(l))
+	if room := p.width() - indent - shown(head) - 2; text != "" && room >= minFlex {
+		p.line(blanks + p.fit(head, p.width()-indent) + "  " + p.paint(cyan, p.fit(text, room)))
+		return
+	}
+	p.line(blanks + p.fit(head, p.width()-indent))
+	if text != "" {
+		p.line(blanks + "  " + p.paint(cyan, p.fit(text, p.width()-indent-2)))
+	}
+}
+
+// profilerSays is what the profiler's own rules said.
+func (p *printer) profilerSays(k *kernelreport.Kernel) {
+	if len(k.Profiler) == 0 {
+		return
+	}
+	p.subheading("What the profiler itself says")
+	for _, s := range k.Profiler {
+		text := p.clean(s.Text)
+		if s.Title != "" {
+			text = p.clean(s.Title) + ": " + text
+		}
+		p.prose("    - ", 6, text)
+	}
+}
+
+// subheading begins a part of a kernel's page.
+func (p *printer) subheading(text string) {
+	p.line("")
+	p.line("  " + p.paint(bold, p.fit(text, p.width()-2)))
+}
+
+// notJudged is what the report lacks, by the section that would collect it.
+func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
+	groups := lacking(k.Abstained)
+	if len(groups) == 0 {
+		return
+	}
+	p.subheading("What could not be judged")
+	for _, g := range groups {
+		what := list(g.rules)
+		if len(g.rules) > maxAbstained && !d.Whole {
+			what = counted(len(g.rules), "diagnosis", "diagnoses")
+		}
+		words := what + ": no " + list(g.missing)
+		if len(g.rules) == 0 {
+			words = "no " + list(g.missing)
+		}
+		if g.getItWith != "" {
+			words += "; get it with " + g.getItWith
+		}
+		p.prose("    - ", 6, p.clean(sentence(words)))
+	}
+}
+
+// A lack is what abstentions lack that the same section collects.
+type lack struct {
+	rules, missing []string
+	getItWith      string
+}
+
+// lacking puts abstentions together that the same section would answer, most first.
+func lacking(all []kernelreport.Abstained) []lack {
+	var out []lack
+	add := func(to []string, s string) []string {
+		if s == "" || slices.Contains(to, s) {
+			return to
+		}
+		return append(to, s)
+	}
+	for _, a := range all {
+		i := slices.IndexFunc(out, func(l lack) bool { return l.getItWith == a.GetItWith })
+		if i < 0 {
+			i = len(out)
+			out = append(out, lack{getItWith: a.GetItWith})
+		}
+		out[i].rules, out[i].missing = add(out[i].rules, a.Rule), add(out[i].missing, a.Missing)
+	}
+	slices.SortStableFunc(out, func(a, b lack) int { return len(b.rules) - len(a.rules) })
+	return out
+}
+
+// kernelTrust says what the files lost.
+func (p *printer) kernelTrust(r *kernelreport.Report) {
+	c := r.Capture
+	if len(c.Losses)+len(c.Warnings) == 0 {
+		return
+	}
+	p.heading("Can this report be trusted?")
+	for _, w := range c.Warnings {
+		p.prose("  - ", 4, sentence(p.clean(w)))
+	}
+	for _, l := range c.Losses {
+		s := fmt.Sprintf("%d x %s: %s", l.Count, p.clean(l.Code), p.clean(lossWords(l.Code)))
+		if l.Example != "" {
+			s += " (the first: " + p.fit(p.clean(l.Example), 120) + ")"
+		}
+		p.prose("  - ", 4, s+".")
+	}
+}

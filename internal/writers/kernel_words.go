@@ -1,0 +1,184 @@
+package writers
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"lacuna/internal/kernelreport"
+)
+
+// A timeScale is the unit in which durations of one sentence are written.
+type timeScale struct {
+	perUs  float64
+	symbol string
+}
+
+// scaleOfUs is the unit for durations up to us microseconds.
+func scaleOfUs(us float64) timeScale {
+	switch {
+	case us >= 999.5e3:
+		return timeScale{1e-6, "s"}
+	case us >= 999.5:
+		return timeScale{1e-3, "ms"}
+	}
+	return timeScale{1, "µs"}
+}
+
+// number is a duration with three digits, without its unit.
+func (s timeScale) number(us float64) string { return three(us * s.perUs) }
+
+// three is v with three significant digits, more before the point.
+func three(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 99.95:
+		return fixed(v, 0)
+	case a >= 9.995:
+		return fixed(v, 1)
+	case a >= 0.9995 || a == 0:
+		return fixed(v, 2)
+	case a >= 0.09995:
+		return fixed(v, 3)
+	}
+	return fixed(v, 4)
+}
+
+// usWords is a duration with its unit.
+func usWords(us float64) string {
+	s := scaleOfUs(us)
+	return s.number(us) + " " + s.symbol
+}
+
+// siWords is a large number with its prefix: "4.81 T".
+func siWords(v float64) string {
+	for _, x := range []struct {
+		from   float64
+		symbol string
+	}{{999.5e12, "P"}, {999.5e9, "T"}, {999.5e6, "G"}, {999.5e3, "M"}, {999.5, "k"}} {
+		if v >= x.from {
+			return three(v/x.from*0.9995) + " " + x.symbol
+		}
+	}
+	return three(v) + " "
+}
+
+// bytesWords is a number of bytes in decimal units, as bandwidths are: "549 MB".
+func bytesWords(v float64) string { return siWords(v) + "B" }
+
+// classWords is a class as the end of "it is ...".
+func classWords(class string) string {
+	switch class {
+	case "compute":
+		return "bound by arithmetic"
+	case "memory:dram":
+		return "bound by DRAM"
+	case "memory:l2":
+		return "bound by the L2 cache"
+	case "memory:l1":
+		return "bound by L1 and shared memory"
+	case "latency":
+		return "bound by latency: it waits, and no unit is busy"
+	case "launch":
+		return "too small to fill the GPU"
+	case "near_limit":
+		return "near its limit"
+	}
+	return ""
+}
+
+// shortClass is a class for a column.
+func shortClass(class string) string {
+	switch class {
+	case "":
+		return "-"
+	case "near_limit":
+		return "near limit"
+	}
+	return strings.Replace(class, "memory:", "", 1)
+}
+
+// dimsWords is a grid or block: "64 x 64", trailing ones left out.
+func dimsWords(d [3]uint32) string {
+	switch {
+	case d[2] > 1:
+		return fmt.Sprintf("%d x %d x %d", d[0], d[1], d[2])
+	case d[1] > 1:
+		return fmt.Sprintf("%d x %d", d[0], d[1])
+	}
+	return fmt.Sprint(d[0])
+}
+
+// deviceSays describes a GPU in a few words.
+func deviceSays(d kernelreport.Device) string {
+	if d.Name == "" {
+		return ""
+	}
+	var about []string
+	if d.ComputeCapability != "" {
+		about = append(about, "compute capability "+d.ComputeCapability)
+	}
+	if d.SMs > 0 {
+		about = append(about, fmt.Sprintf("%d SMs", d.SMs))
+	}
+	if d.MemoryGBs > 0 {
+		about = append(about, siWords(d.MemoryGBs*1e9)+"B/s of DRAM")
+	}
+	if len(about) == 0 {
+		return d.Name
+	}
+	return d.Name + " (" + strings.Join(about, ", ") + ")"
+}
+
+// timesWords is how many times as fast: "3.9 times as fast", or how much shorter.
+func timesWords(now, then float64) string {
+	ratio := now / then
+	switch {
+	case !(ratio > 0) || math.IsInf(ratio, 0):
+		return ""
+	case ratio >= 9.95:
+		return fmt.Sprintf("%.0f times as fast", ratio)
+	case ratio >= 1.95:
+		return fmt.Sprintf("%.1f times as fast", ratio)
+	case ratio >= 1:
+		return fmt.Sprintf("%s %% less", percent(1-1/ratio))
+	}
+	return fmt.Sprintf("%s %% more", percent(1/ratio-1))
+}
+
+// predictionWords is what a repair is predicted to bring, in a sentence; "" if nothing is predicted.
+func predictionWords(k *kernelreport.Kernel, f *kernelreport.Finding) string {
+	if f.PredictedUs <= 0 || k.DurationUs == nil || f.Healthy {
+		return ""
+	}
+	now := *k.DurationUs
+	s := scaleOfUs(now)
+	words := fmt.Sprintf("from %s %s to about %s %s (%s to %s), %s", s.number(now), s.symbol, s.number(f.PredictedUs), s.symbol,
+		s.number(f.LowUs), s.number(f.HighUs), timesWords(now, f.PredictedUs))
+	if f.Next != "" {
+		words += "; then limited by " + f.Next
+	}
+	return words
+}
+
+// placeWords is where a line is: "kernels.cu:42", or the function and the offset of the instruction.
+func placeWords(l *kernelreport.Line) string {
+	if l.Line > 0 {
+		file := l.File
+		if i := strings.LastIndexAny(file, `/\`); i >= 0 {
+			file = file[i+1:]
+		}
+		return fmt.Sprintf("%s:%d", file, l.Line)
+	}
+	if l.Function != "" {
+		return fmt.Sprintf("%s+0x%x", baseName(l.Function), l.Offset)
+	}
+	return fmt.Sprintf("+0x%x", l.Offset)
+}
+
+// lineText is what stands there.
+func lineText(l *kernelreport.Line) string {
+	if text := strings.TrimSpace(strings.ReplaceAll(l.Text, "\t", "    ")); text != "" {
+		return text
+	}
+	return l.SASS
+}
