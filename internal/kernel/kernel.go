@@ -9,6 +9,22 @@ import "lacuna/internal/profile"
 // It is not safe for concurrent use.
 type Kernel struct {
 	Launch *profile.Launch
+
+	occupancy derived[*Occupancy]
+	stalls    derived[*Stalls]
+}
+
+// derived is a part that is made once.
+type derived[T any] struct {
+	made bool
+	part T
+}
+
+func (d *derived[T]) get(make func() T) T {
+	if !d.made {
+		d.part, d.made = make(), true
+	}
+	return d.part
 }
 
 // Of looks at a launch.

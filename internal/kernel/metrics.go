@@ -3,7 +3,6 @@ package kernel
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -257,6 +256,9 @@ func volume(d [3]uint32) (float64, bool) {
 
 // Waves is how many times the device is filled by the grid: blocks / (blocks an SM holds x SMs).
 func (k *Kernel) Waves() (float64, bool) {
+	if o := k.Occupancy(); o != nil {
+		return o.Waves, o.Waves > 0
+	}
 	return k.number("launch__waves_per_multiprocessor")
 }
 
@@ -548,30 +550,4 @@ func (k *Kernel) ThreadOps(op string) (float64, bool) {
 func isOp(opcode, op string) bool {
 	o := strings.ToLower(strings.TrimRight(opcode, "23"))
 	return o == op || o == op+"i" || o == op+"32i"
-}
-
-// curve reads a curve that the profiler computed: warps an SM by what varies, such as
-// launch__occupancy_per_register_count. Sorted by key.
-func (k *Kernel) curve(metric string) (keys, values []float64) {
-	m := k.Launch.Metric(metric)
-	if m == nil {
-		return nil, nil
-	}
-	type point struct{ key, value float64 }
-	var all []point
-	for i := range m.Instances() {
-		key, ok1 := i.Key.Number()
-		if !ok1 {
-			n, err := strconv.ParseFloat(i.Key.String, 64)
-			key, ok1 = n, err == nil
-		}
-		if value, ok := i.Value.Number(); ok && ok1 {
-			all = append(all, point{key, value})
-		}
-	}
-	slices.SortFunc(all, func(a, b point) int { return compare(a.key, b.key) })
-	for _, p := range all {
-		keys, values = append(keys, p.key), append(values, p.value)
-	}
-	return keys, values
 }

@@ -85,7 +85,9 @@ var sampleNames = map[string]string{"no_instruction": "no_instructions", "gmma":
 
 // Stalls is why warps waited; nil: not collected. From counters (WarpStateStats), else from samples of
 // the program counter (SourceCounters).
-func (k *Kernel) Stalls() *Stalls {
+func (k *Kernel) Stalls() *Stalls { return k.stalls.get(k.deriveStalls) }
+
+func (k *Kernel) deriveStalls() *Stalls {
 	s := &Stalls{Slots: k.Slots()}
 	counts := k.stallCounts(func(reason string) string {
 		return "smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio"

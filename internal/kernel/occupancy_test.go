@@ -1,0 +1,151 @@
+package kernel
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// Everything that the profiler says itself must come out of resources and attributes alone.
+func TestOccupancyIsTheProfilersOwn(t *testing.T) {
+	reports := corpusReports(t)
+	launches := 0
+	for _, name := range names(reports) {
+		for _, k := range reports[name] {
+			o := k.Occupancy()
+			if o == nil {
+				continue
+			}
+			launches++
+			chip, _ := k.Chip()
+			l := chip.Limits(o.Resources)
+			same := func(what string, got float64, slack float64, metric string) {
+				if want, ok := k.number(metric); ok && math.Abs(got-want) > slack {
+					t.Errorf("%s %s: %s %g, the profiler says %g", name, k.Launch.Base, what, got, want)
+				}
+			}
+			same("theoretical occupancy", o.Theoretical*100, 0.006, "sm__maximum_warps_per_active_cycle_pct")
+			same("blocks by warps", float64(l.Warps), 0, "launch__occupancy_limit_warps")
+			same("blocks by registers", float64(l.Registers), 0, "launch__occupancy_limit_registers")
+			same("blocks", float64(l.Blocks), 0, "launch__occupancy_limit_blocks")
+			same("waves", o.Waves, 0.006, "launch__waves_per_multiprocessor")
+			if o.Theoretical <= 0 || o.Theoretical > 1 || o.Achieved > 1 || o.TailShare < 0 || o.TailShare >= 1 || o.FilledShare <= 0 || o.FilledShare > 1 {
+				t.Errorf("%s %s: out of bounds: %+v", name, k.Launch.Base, o)
+			}
+			// The profiler divides the carveout of this launch, and before 2022 the largest.
+			if want, ok := k.number("launch__occupancy_limit_shared_mem"); ok && o.Resources.SharedBytes > 0 {
+				if got := float64(o.Limits.Shared); got != want && float64(l.Shared) != want && want < float64(chip.Blocks) {
+					t.Errorf("%s %s: %g blocks by shared memory, the profiler says %g", name, k.Launch.Base, got, want)
+				}
+			}
+			for _, s := range o.Steps {
+				if s.Share <= o.Theoretical || s.Words == "" {
+					t.Errorf("%s %s: a step that gains nothing: %+v", name, k.Launch.Base, s)
+				}
+			}
+		}
+	}
+	if launches < 125 {
+		t.Errorf("%d launches with an occupancy", launches)
+	}
+	t.Logf("%d launches", launches)
+}
+
+func TestOccupancyLimiterAndStep(t *testing.T) {
+	reports := corpusReports(t)
+	for _, c := range []struct {
+		report  string
+		at      int
+		limiter string
+		step    string
+	}{
+		{"low_occupancy", 0, LimitShared, "at most 115712 bytes of shared memory a block (now 204800)"},
+		{"spill_launch_bounds", 1, LimitRegisters, "at most 64 registers a thread (now 73)"},
+		{"gemm", 0, "", ""},
+	} {
+		o := reports[c.report][c.at].Occupancy()
+		step := ""
+		if len(o.Steps) > 0 {
+			step = o.Steps[0].Words
+		}
+		if o.Limiter() != c.limiter || step != c.step {
+			t.Errorf("%s: limited by %q, step %q", c.report, o.Limiter(), step)
+		}
+	}
+}
+
+// A step must be one: with the resources that it names, an SM holds more.
+func TestStepsHold(t *testing.T) {
+	reports := corpusReports(t)
+	for _, name := range names(reports) {
+		for _, k := range reports[name] {
+			o := k.Occupancy()
+			if o == nil {
+				continue
+			}
+			for _, s := range o.Steps {
+				w := WhatIf{Registers: -1, SharedBytes: s.SharedBytes, Threads: -1}
+				if s.Registers > 0 {
+					w.Registers = s.Registers
+				}
+				if s.Threads > 0 {
+					w.Threads = s.Threads
+				}
+				c, err := k.WhatIf(w)
+				if err != nil || math.Abs(c.Share-s.Share) > 1e-9 {
+					t.Errorf("%s %s: %+v gives %+v, %v", name, k.Launch.Base, s, c, err)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatIf(t *testing.T) {
+	k := corpusReports(t)["gemm"][1] // 121 registers, 8,320 bytes, 256 threads, 256 blocks on 132 SMs
+	for _, c := range []struct {
+		text   string
+		share  float64
+		limits string
+		err    string
+	}{
+		{"regs=64", 0.5, LimitRegisters, ""},
+		{"regs=64,smem=32k,block=256", 0.5, LimitRegisters, ""},
+		{"regs=32, block=1024", 1, "", ""},
+		{"smem=200K", 0.125, LimitShared, ""},
+		{"regs=255,block=1024", 0, "", "do not fit into an SM"},
+		{"regs=300", 0, "", "1 to 255"},
+		{"block=2000", 0, "", "1 to 1024"},
+		{"smem=1m", 0, "", "at most 232448"},
+		{"regs", 0, "", "NAME=NUMBER"},
+		{"regs=-1", 0, "", "no number"},
+		{"regs=64,regs=32", 0, "", "twice"},
+		{"smem=4000000k", 0, "", "no number"},
+		{"warps=4", 0, "", "nothing to vary"},
+	} {
+		w, err := ParseWhatIf(c.text)
+		var got *Calculation
+		if err == nil {
+			got, err = k.WhatIf(w)
+		}
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: error %v, want %q", c.text, err, c.err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.text, err)
+		case got.Share != c.share || (c.limits != "" && got.Limiting[0] != c.limits):
+			t.Errorf("%s: %+v", c.text, got)
+		}
+	}
+}
+
+func TestNoOccupancyWithoutAttributes(t *testing.T) {
+	k := launch(map[string]float64{"launch__registers_per_thread": 32, "launch__block_size": 128})
+	if o := k.Occupancy(); o != nil {
+		t.Errorf("%+v", o)
+	}
+	if _, err := k.WhatIf(WhatIf{-1, -1, 64}); err == nil {
+		t.Error("calculated from nothing")
+	}
+}
