@@ -19,7 +19,7 @@ import (
 // in /* is every folder below it. Helpers of tests and of go generate are in helpers.
 var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite"},
-	{"model"},
+	{"model", "cubin"},
 	{"profile"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
