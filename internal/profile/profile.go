@@ -137,7 +137,7 @@ type Kind uint8
 
 // The kinds of value.
 const (
-	None   Kind = iota // the entry is there, the value is not: ncu prints "no data"
+	None   Kind = iota // the entry is there, the value is not: ncu prints "no data", or nothing if there are instances
 	Double             // also float
 	Unsigned
 	Text

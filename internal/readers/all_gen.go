@@ -6,6 +6,7 @@ package readers
 import (
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/kineto"
+	"lacuna/internal/readers/ncu"
 	"lacuna/internal/readers/nsys"
 	"lacuna/internal/readers/text"
 )
@@ -13,6 +14,7 @@ import (
 // All is every format, by folder.
 var All = []*reader.Format{
 	&kineto.Format,
+	&ncu.Format,
 	&nsys.Format,
 	&text.Format,
 }
