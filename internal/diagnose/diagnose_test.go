@@ -157,7 +157,7 @@ func TestBefore(t *testing.T) {
 		if x.Change != "cuda-graph" || len(x.Before) != 1 || x.Before[0] != "drop-syncs" {
 			t.Errorf("changes are %v then %s, want drop-syncs then cuda-graph", x.Before, x.Change)
 		}
-		if x.RecoverableMs < 0.8 || x.RecoverableMs > 1.0 || x.PredictedMs > 0.2 {
+		if x.RecoverableMs < 0.6 || x.RecoverableMs > 1.0 || x.PredictedMs > 0.2 {
 			t.Errorf("gain %v ms, step then %v ms", x.RecoverableMs, x.PredictedMs)
 		}
 		return

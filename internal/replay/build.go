@@ -28,6 +28,7 @@ func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	p.measureReturns()
 	p.inferWaits()
 	p.measureGaps()
+	p.measurePace()
 	p.addOverhead()
 	p.anchor()
 	return p

@@ -37,12 +37,20 @@ func OverheadOf(info *model.Info) (Overhead, bool) {
 	return o, ok
 }
 
+// scale multiplies what each event costs the host.
+func (o *Overhead) scale(cost float64) {
+	for _, ns := range []*float64{&o.CallNs, &o.OtherNs, &o.OpNs, &o.InputNs, &o.FrameNs} {
+		*ns *= cost
+	}
+}
+
 // addOverhead tells every call and the host time before it what the profiler added to them.
 func (p *Program) addOverhead() {
 	o, ok := OverheadOf(&p.Facts.Trace.Info)
 	if !ok {
 		return
 	}
+	o.scale(p.Pace.Cost)
 	p.Overhead = o
 	events := p.hostEvents(o)
 	for i := range p.Calls {

@@ -102,6 +102,8 @@ type Program struct {
 	Inferred int
 	// Overhead is what the profiler is thought to have added; the zero value if the tool is not known.
 	Overhead Overhead
+	// Pace is how fast the host was.
+	Pace Pace
 	// gone is the host time, by thread, that is not spent any more: what is left of a pause lies outside it.
 	gone map[int32]interval.Set
 	// Floor bounds the step from below, in ns, by what the program does not hold: other processes.

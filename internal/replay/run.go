@@ -5,6 +5,7 @@ type Options struct {
 	Residuals *Residuals // what the record has beyond the rules; nil: nothing
 	Deflate   float64    // share of the profiler's modelled overhead that is taken out: 0 as profiled, 1 all of it
 	Host      float64    // factor on the host's time, in calls and between them; 0: 1
+	Pace      float64    // the same for launches and short pauses only; 0: 1
 	Work      float64    // factor on the durations of work; 0: 1
 	Corner    int        // -1: the lower, 1: the upper bound of durations that a change made uncertain
 
@@ -59,6 +60,9 @@ func (p *Program) Simulate(opt Options) *Run {
 func (p *Program) simulate(opt Options, measure *Residuals) *Run {
 	if opt.Host == 0 {
 		opt.Host = 1
+	}
+	if opt.Pace == 0 {
+		opt.Pace = 1
 	}
 	if opt.Work == 0 {
 		opt.Work = 1
@@ -188,7 +192,11 @@ func (s *simulation) begin(c *Call) int64 {
 		return at + c.GapNs // nothing is known of the time before: it is no host work of a step
 	}
 	gap := s.gapNs(c)
-	return at + int64(s.pay(c.Thread, gap, gap*unpaidShare, float64(c.GapOverNs)))
+	own := s.pay(c.Thread, gap, gap*unpaidShare, float64(c.GapOverNs))
+	if c.GapNs < pacedNs {
+		own *= s.opt.Pace
+	}
+	return at + int64(own)
 }
 
 // gapNs is the host work before a call under the options.
@@ -210,7 +218,11 @@ func (s *simulation) dropped(c *Call) bool { return c.Dropped || c.Unsure && s.o
 // ownNs is what a call takes without waiting.
 func (s *simulation) ownNs(c *Call) int64 {
 	own := float64(c.OwnNs) * s.opt.Host
-	return int64(s.pay(c.Thread, own, min(own, leastCallNs), float64(c.OwnOverNs)))
+	own = s.pay(c.Thread, own, min(own, leastCallNs), float64(c.OwnOverNs))
+	if c.N > 0 && !c.copies() {
+		own *= s.opt.Pace
+	}
+	return int64(own)
 }
 
 const (
