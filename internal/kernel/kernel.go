@@ -12,6 +12,7 @@ type Kernel struct {
 
 	occupancy derived[*Occupancy]
 	stalls    derived[*Stalls]
+	sol       derived[*SpeedOfLight]
 }
 
 // derived is a part that is made once.

@@ -1,0 +1,273 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SpeedOfLight is how near a kernel comes to what its device can sustain, and what holds it back.
+type SpeedOfLight struct {
+	// SM and Memory are the profiler's two headline shares, 0 to 1; -1: not collected. Each is the
+	// largest of its parts, some of which the profiler hides.
+	SM, Memory           float64
+	SMParts, MemoryParts []Part // what they are the largest of, the largest first; nil: the file does not say
+	Loads                []Load // units whose load is proportional to work, the busiest first
+	Class                Class  // Unclassified: too little was collected
+	Why                  string // the class in a sentence
+	limiter              Load
+	limiterKnown         bool
+}
+
+// A Part is a metric that a headline share is the largest of.
+type Part struct {
+	Metric string
+	Share  float64
+}
+
+// A Class is what bounds a kernel.
+type Class string
+
+// The classes.
+const (
+	Unclassified Class = ""
+	Compute      Class = "compute"     // arithmetic or the issue of instructions
+	MemoryDRAM   Class = "memory:dram" // device memory
+	MemoryL2     Class = "memory:l2"
+	MemoryL1     Class = "memory:l1"  // L1, shared memory, and the way into them
+	Latency      Class = "latency"    // no unit is busy: warps wait
+	Launch       Class = "launch"     // too short, or too few blocks, to use the device
+	NearLimit    Class = "near_limit" // does what must be done, at the peak of the unit that does it
+)
+
+const (
+	// limitFrom is the load from which a unit limits: below it latency does. It is the profiler's own
+	// line; between 0.6 and 0.7 no kernel of the corpus changes sides.
+	limitFrom = 0.6
+	// launchUs is the duration below which start and end of a kernel (2 to 4 us) are a good part of
+	// it, so that the loads say little about its work.
+	launchUs = 10
+	// peakFrom is the load that streaming kernels and hand-written arithmetic reach: 0.85 to 0.96 on
+	// six chips, 0.80 being the least; with writes, the bus of DRAM turns around and 0.72 is what is left.
+	peakFrom           = 0.80
+	peakFromWithWrites = 0.72
+	writesMatter       = 0.2 // of DRAM bytes
+	// nearlyBusiest is how near loads are that cannot be told apart: passes disagree by up to 5 %.
+	nearlyBusiest = 0.95
+)
+
+// Words says what a resource is.
+func (r Resource) Words() string {
+	switch r {
+	case DRAM:
+		return "DRAM bandwidth"
+	case L2:
+		return "L2 bandwidth"
+	case L2Tag:
+		return "lookups in L2"
+	case L2Out:
+		return "data from L2 to the SMs"
+	case L2In:
+		return "requests and stored data to L2"
+	case L1:
+		return "L1 and shared memory"
+	case LSUIn:
+		return "load and store instructions"
+	case L1Req:
+		return "requests from L1 to L2"
+	case L1Fill:
+		return "data from L2 into L1"
+	case Tex:
+		return "the texture unit"
+	case Issue:
+		return "instruction issue"
+	case FMA:
+		return "the FP32 pipe"
+	case Heavy:
+		return "the half of the FP32 pipe that multiplies integers"
+	case ALU:
+		return "the integer pipe"
+	case FP16:
+		return "the FP16 pipe"
+	case FP64:
+		return "the FP64 pipe"
+	case Tensor:
+		return "the tensor pipe"
+	case XU:
+		return "the XU pipe (special functions and conversions)"
+	}
+	return string(r)
+}
+
+// class of a kernel that a resource limits.
+func (r Resource) class() Class {
+	switch r.Level() {
+	case "dram":
+		return MemoryDRAM
+	case "l2":
+		return MemoryL2
+	case "l1":
+		return MemoryL1
+	}
+	return Compute
+}
+
+// SpeedOfLight is how near the kernel comes to its device's limits; nil: nothing of it was collected.
+func (k *Kernel) SpeedOfLight() *SpeedOfLight { return k.sol.get(k.deriveSOL) }
+
+func (k *Kernel) deriveSOL() *SpeedOfLight {
+	s := &SpeedOfLight{SM: -1, Memory: -1, Loads: k.Loads()}
+	if v, ok := k.percent("sm__throughput" + ofPeak); ok {
+		s.SM = v
+	}
+	if v, ok := k.percent("gpu__compute_memory_throughput"+ofPeak, "gpu__compute_memory_request_throughput"+ofPeak); ok {
+		s.Memory = v
+	}
+	s.SMParts = k.breakdown("sm__throughput" + ofPeak)
+	s.MemoryParts = k.breakdown("gpu__compute_memory_throughput" + ofPeak)
+	if s.SM < 0 && s.Memory < 0 && len(s.Loads) == 0 {
+		if _, timed := k.Microseconds(); !timed {
+			return nil
+		}
+	}
+	s.limiter, s.limiterKnown = k.Busiest()
+	s.Class, s.Why = k.classify(s)
+	return s
+}
+
+// Limiter is the busiest resource, in the sense of Busiest.
+func (s *SpeedOfLight) Limiter() (Load, bool) { return s.limiter, s.limiterKnown }
+
+// breakdown is the parts of a throughput, which the file lists under the metric's name.
+func (k *Kernel) breakdown(metric string) []Part {
+	list, ok := k.Launch.Text("breakdown:" + metric)
+	if !ok {
+		return nil
+	}
+	var out []Part
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if v, ok := k.percent(name); ok {
+			out = append(out, Part{name, v})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Part) int { return compare(b.Share, a.Share) })
+	return out
+}
+
+// classify says what bounds the kernel, and why in a sentence.
+func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
+	us, timed := k.Microseconds()
+	if timed && us < launchUs {
+		return Launch, fmt.Sprintf("it lasts %.1f us, of which starting and ending are a good part: launch fewer and larger kernels", us)
+	}
+	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
+	if !known {
+		return k.classifyByHeadlines(s)
+	}
+	if most >= limitFrom {
+		return k.classifyBusy(most, what)
+	}
+	grid, ok1 := k.GridBlocks()
+	sms, ok2 := k.SMs()
+	if ok1 && ok2 && grid < sms {
+		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs without work, and no unit of the device is busy", grid, sms-grid, sms)
+	}
+	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest is %s, at %s)", percentText(limitFrom), what.Words(), percentText(most))
+	if stalls := k.Stalls(); stalls != nil {
+		if words := stalls.Words(); words != "" {
+			why += "; " + words
+		}
+	}
+	return Latency, why
+}
+
+// classifyBusy is for kernels in which a unit is busy enough to limit.
+func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
+	for _, l := range k.Loads() { // issue slots fill as a pipe does: what does the work is the better name
+		if l.Resource.doesTheWork() && l.Share >= nearlyBusiest*most {
+			what, most = l.Resource, l.Share
+			break
+		}
+	}
+	why := fmt.Sprintf("%s is at %s of its peak, the busiest of all units", what.Words(), percentText(most))
+	from := peakFrom
+	if what == DRAM && k.writeShare() >= writesMatter {
+		from = peakFromWithWrites
+	}
+	if most < from || !what.doesTheWork() {
+		return what.class(), why
+	}
+	if waste := k.waste(what); waste != "" {
+		return what.class(), why + ", but " + waste
+	}
+	return NearLimit, why + ", and nothing measured says that part of that is wasted"
+}
+
+// doesTheWork says that the resource does what must be done, rather than being one way to do it: L1,
+// L2 and issue slots can be saved by keeping data closer and by wider instructions.
+func (r Resource) doesTheWork() bool {
+	switch r {
+	case DRAM, FMA, FP16, FP64, Tensor, XU:
+		return true
+	}
+	return false
+}
+
+func (k *Kernel) writeShare() float64 {
+	read, write, ok := k.DRAMBytes()
+	v, _ := over(write, ok, read+write, ok)
+	return v
+}
+
+// Shares from which work of a unit counts as wasted.
+const (
+	wastedSectors = 0.25 // of those that global accesses ask for: a quarter of the traffic
+	movedTwice    = 1.15 // DRAM bytes over all bytes that there are
+	fullLanes     = 24   // of 32: the profiler's own line
+	fusable       = 0.1  // of FP32 instructions: adds and products that one instruction could do
+)
+
+// waste says what of a busy unit's work need not be done, as far as counters show; "": nothing.
+func (k *Kernel) waste(r Resource) string {
+	if r == DRAM {
+		read, write, ok := k.DRAMBytes()
+		// Sectors that are asked for needlessly cost DRAM nothing where L1 or L2 keeps them until they are used.
+		excess, known := k.ExcessiveShare()
+		useful, _ := k.UsefulBytes()
+		if ok && known && excess >= wastedSectors && useful < (1-wastedSectors)*(read+write) {
+			return percentText(1-useful/(read+write)) + " of the bytes that it moves are never used"
+		}
+		all, bounded := k.AccessibleBytes()
+		if ok && bounded && read+write > movedTwice*all {
+			return fmt.Sprintf("it moves %.2g times the bytes that there are", (read+write)/all)
+		}
+		return ""
+	}
+	if v, ok := k.Lanes(); ok && v < fullLanes {
+		return fmt.Sprintf("only %.1f of 32 lanes work", v)
+	}
+	add, ok1 := k.ThreadOps("fadd")
+	mul, ok2 := k.ThreadOps("fmul")
+	fma, ok3 := k.ThreadOps("ffma")
+	if r == FMA && ok1 && ok2 && ok3 && min(add, mul) >= fusable*(add+mul+fma) && add+mul > 0 {
+		return "adds and products are not fused"
+	}
+	return ""
+}
+
+// classifyByHeadlines is for reports with only the two headline shares.
+func (k *Kernel) classifyByHeadlines(s *SpeedOfLight) (Class, string) {
+	switch {
+	case s.SM < 0 || s.Memory < 0:
+		return Unclassified, ""
+	case max(s.SM, s.Memory) < limitFrom:
+		return Latency, fmt.Sprintf("neither compute (%s) nor memory (%s) reaches %s of its peak", percentText(s.SM), percentText(s.Memory), percentText(limitFrom))
+	case s.SM >= s.Memory:
+		return Compute, fmt.Sprintf("compute is at %s of its peak, memory at %s", percentText(s.SM), percentText(s.Memory))
+	}
+	if dram, ok := k.Load(DRAM); ok && dram >= nearlyBusiest*s.Memory {
+		return MemoryDRAM, fmt.Sprintf("DRAM is at %s of its peak, compute at %s", percentText(dram), percentText(s.SM))
+	}
+	return Unclassified, fmt.Sprintf("memory is at %s of its peak, compute at %s; which level of memory was not measured", percentText(s.Memory), percentText(s.SM))
+}

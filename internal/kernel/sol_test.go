@@ -1,0 +1,108 @@
+package kernel
+
+import (
+	"strings"
+	"testing"
+
+	"lacuna/internal/profile"
+)
+
+func TestClassOfTheCorpus(t *testing.T) {
+	reports := corpusReports(t)
+	for _, c := range []struct {
+		report string
+		at     int
+		class  Class
+	}{
+		{"bank_rowdot", 0, MemoryL1},
+		{"bank_rowdot", 1, NearLimit},
+		{"coalesce_aos", 0, MemoryDRAM}, // at 92 %, but two thirds of the sectors are for nothing
+		{"transpose", 0, MemoryL2},
+		{"dependency_stalls", 0, Latency},
+		{"small_grid", 0, Launch},
+		{"compute_bound_at_peak", 0, NearLimit},
+		{"dram_bound_at_peak", 0, NearLimit},
+		{"non_fused_fp", 0, Compute},
+		{"gemm", 0, MemoryL1},
+		{"thread_divergence", 0, Compute},
+		{"sfu_precise", 1, NearLimit},
+		{"load_imbalance", 0, Latency},
+		{"spill_launch_bounds", 0, MemoryL2},
+		{"cudacode-gtx1660s-2024.1-gemm", 0, MemoryL1},
+		{"cudacode-gtx1660s-2024.1-vecadd", 0, NearLimit},
+		{"jaxtoolbox-gb200-2025.3-graph", 0, Launch},
+		{"cs599k-h100-2025.1-silu", 0, NearLimit}, // L1 absorbs its uncoalesced sectors
+		{"cs599k-gh200-2025.1-onesection", 0, Unclassified},
+		{"indexspaces-a40-2022.1", 0, NearLimit},
+		{"ncar-v100-2022.2-baseline", 2, Compute},
+	} {
+		if got := reports[c.report][c.at].SpeedOfLight(); got.Class != c.class {
+			t.Errorf("%s %d: %q (%s), want %q", c.report, c.at, got.Class, got.Why, c.class)
+		}
+	}
+}
+
+func TestSpeedOfLightBounds(t *testing.T) {
+	reports := corpusReports(t)
+	classified := 0
+	for _, name := range names(reports) {
+		for _, k := range reports[name] {
+			s := k.SpeedOfLight()
+			if s == nil {
+				continue
+			}
+			if s.Class != Unclassified {
+				classified++
+				if s.Why == "" {
+					t.Errorf("%s %s: %s without a reason", name, k.Launch.Base, s.Class)
+				}
+			}
+			for _, l := range s.Loads {
+				if l.Share < 0 || l.Share > 1.05 { // passes disagree by a few per cent
+					t.Errorf("%s %s: %s at %g", name, k.Launch.Base, l.Resource, l.Share)
+				}
+			}
+			// Each headline is the largest of its parts, so no linear unit may be above both.
+			if l, ok := s.Limiter(); ok && s.SM >= 0 && s.Memory >= 0 && l.Share > max(s.SM, s.Memory)+0.05 {
+				t.Errorf("%s %s: %s at %g above both headlines (%g, %g)", name, k.Launch.Base, l.Resource, l.Share, s.SM, s.Memory)
+			}
+		}
+	}
+	if classified < 100 {
+		t.Errorf("%d classified", classified)
+	}
+}
+
+func TestClassWithTwoMetrics(t *testing.T) {
+	for _, c := range []struct {
+		sm, memory, dram float64
+		class            Class
+	}{
+		{80, 30, 30, Compute}, {30, 40, 10, Latency}, {20, 90, 90, MemoryDRAM}, {20, 90, 30, Unclassified},
+	} {
+		k := launch(map[string]float64{
+			"sm__throughput" + ofPeak:                 c.sm,
+			"gpu__compute_memory_throughput" + ofPeak: c.memory,
+			"gpu__dram_throughput" + ofPeak:           c.dram,
+			"gpu__time_duration.sum":                  1e6,
+		})
+		if s := k.SpeedOfLight(); s.Class != c.class {
+			t.Errorf("%+v: %q, %s", c, s.Class, s.Why)
+		}
+	}
+	if s := launch(nil).SpeedOfLight(); s != nil {
+		t.Errorf("of nothing: %+v", s)
+	}
+}
+
+func TestBreakdown(t *testing.T) {
+	const sm = "sm__throughput" + ofPeak
+	k := launch(map[string]float64{sm: 97, "sm__issue_active" + ofPeak: 40, "sm__pipe_alu_cycles_active" + ofPeak: 97})
+	r := k.Launch.Report
+	text := profile.Value{Kind: profile.Text, String: "sm__issue_active" + ofPeak + ", sm__pipe_alu_cycles_active" + ofPeak + ",absent"}
+	k.Launch.Metrics = append(k.Launch.Metrics, profile.NewMetric(r.Names.ID("breakdown:"+sm), text, false, nil))
+	parts := k.SpeedOfLight().SMParts
+	if len(parts) != 2 || parts[0].Share != 0.97 || !strings.Contains(parts[0].Metric, "alu") {
+		t.Errorf("%+v", parts)
+	}
+}
