@@ -51,7 +51,7 @@ the other commands on.`,
 			if err != nil {
 				return err
 			}
-			r, err := answer([]*facts.Facts{facts.Of(trace)}, report.Options{Top: view.rows()})
+			r, _, err := answer([]*facts.Facts{facts.Of(trace)}, report.Options{Top: view.rows()})
 			if err != nil {
 				return err
 			}

@@ -42,6 +42,8 @@ time. What a report lacks is named, with the --section of ncu that collects it.`
 			sort:   flags.String("sort", kernelreport.SortTime, "`ORDER` of kernels: time, gain (what repairs save) or name"),
 			top:    flags.Int("top", 0, "at most `N` kernels in detail (default 3, json all)"),
 			format: flags.String("format", "text", "`FORMAT` is text, json, csv or markdown"),
+
+			verbose: flags.BoolP("verbose", "v", false, "all that is known of every finding, and what the profiler's own rules said"),
 		}
 		return call.run
 	},
@@ -54,6 +56,8 @@ type kernelCall struct {
 	sort   *string
 	top    *int
 	format *string
+
+	verbose *bool
 }
 
 func kernelOrders() []string {
@@ -152,14 +156,29 @@ func noLaunch(path string, err error) error {
 	return err
 }
 
+// write prints the answer.
 func (c kernelCall) write(env *Env, r *kernelreport.Report) error {
+	page := env.page()
 	return env.write(func(w io.Writer) error {
 		switch *c.format {
 		case "json":
 			return writers.KernelJSON(w, r, *c.top)
 		case "csv":
 			return writers.KernelCSV(w, r, *c.top)
+		case "markdown":
+			return writers.KernelMarkdown(w, r, c.told())
 		}
-		return errCall("--format %s: is not there yet", *c.format)
+		return writers.KernelText(w, r, nil, page, writers.KernelDetail{Top: c.told(), Whole: *c.verbose})
 	})
+}
+
+// usualTop is how many kernels are told in detail unless --top says otherwise: each fills a screen.
+const usualTop = 3
+
+// told is how many kernels are told in detail.
+func (c kernelCall) told() int {
+	if *c.top > 0 {
+		return *c.top
+	}
+	return usualTop
 }

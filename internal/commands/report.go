@@ -47,6 +47,7 @@ slowest is judged.`,
 		pattern := flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern")
 		rank := optionalInt(flags, "rank", "of several inputs, only rank `N`")
 		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings are of the whole process")
+		kernels := flags.StringArray("kernels", nil, "a kernel `REPORT` of ncu on the same program: why its hot kernels are slow; may be repeated")
 		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of this `RULE`, or as severe as high, medium or low")
 		return func(ctx context.Context, env *Env, args []string) error {
 			if err := view.check(); err != nil {
@@ -70,12 +71,19 @@ slowest is judged.`,
 				d := uint32(*device)
 				opt.Device = &d
 			}
+			inside, err := env.readKernels(ctx, *kernels)
+			if err != nil {
+				return err
+			}
 			in, err := env.readAll(ctx, args, diagnose.Needs, *rank)
 			if err != nil {
 				return err
 			}
-			r, err := answer(in, opt)
+			r, d, err := answer(in, opt)
 			if err != nil {
+				return err
+			}
+			if err := joinKernels(d, r, in[r.Slowest], opt.Steps, inside); err != nil {
 				return err
 			}
 			if err := view.write(env, r, nextSteps(r, *pattern == "")); err != nil {
@@ -86,27 +94,32 @@ slowest is judged.`,
 	},
 }
 
-// answer is the report of one capture, or of one job's ranks, with the findings of the slowest.
-func answer(in []*facts.Facts, opt report.Options) (*report.Report, error) {
+// answer is the report of one capture, or of one job's ranks, with the findings of the slowest, and the diagnosis
+// that these are from.
+func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Diagnosis, error) {
 	for _, f := range in {
 		f.Asked = opt.Steps
 	}
 	if len(in) > 1 { // which is the slowest is known only when the report is built
 		r, err := report.Build(in, opt)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return r, diagnose.Add(r, in[r.Slowest], opt.Steps)
+		d, err := diagnose.Begin(in[r.Slowest], opt.Steps)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, d, d.AddTo(r)
 	}
 	d, err := diagnose.Begin(in[0], opt.Steps)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in[0].Trace.Info.Path, err)
+		return nil, nil, fmt.Errorf("%s: %w", in[0].Trace.Info.Path, err)
 	}
 	r, err := report.Build(in, opt)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return r, d.AddTo(r)
+	return r, d, d.AddTo(r)
 }
 
 func reportFormats() []string { return []string{"text", "json", "markdown"} }

@@ -194,6 +194,9 @@ func (g *group) kernel() Kernel {
 		spread.MeanUs = out.TotalUs / float64(timed)
 		out.Spread = &spread
 	}
+	out.stallsOf(k)
+	out.occupancyOf(k)
+	out.profilerOf(k)
 	return out
 }
 

@@ -68,6 +68,9 @@ type Kernel struct {
 	Occupancy  *Occupancy  `json:"occupancy"`   // null: not collected
 	Stalls     Stalls      `json:"stalls"`      // share of each reason; nothing: not collected
 	StallParts []StallPart `json:"stall_parts"` // in words, most first
+	StallWhy   string      `json:"stall_why"`   // in a sentence; "": nothing stands out
+	// StallsSampled says that stalls are shares of samples: the exact counters were not collected.
+	StallsSampled bool `json:"stalls_sampled"`
 	Memory     *Memory     `json:"memory"`      // null: not collected
 	Mix        *Mix        `json:"mix"`         // null: not collected
 	Lines      []Line      `json:"source"`      // hot lines or instructions, worst first
@@ -119,9 +122,10 @@ type Point struct {
 type Occupancy struct {
 	TheoreticalPct *float64 `json:"theoretical_pct"`
 	AchievedPct    *float64 `json:"achieved_pct"`
-	Limiter        string   `json:"limiter"` // registers, shared memory, warps, blocks; "": not known
+	Limiter        string   `json:"limiter"`            // registers, shared memory, barriers, warps, blocks; "": nothing
+	Limiting       []string `json:"limiting,omitempty"` // all that limit alike
 	BlocksPerSM    int      `json:"blocks_per_sm"`
-	WarpsPerBlock  int      `json:"warps_per_block"`
+	Threads        int      `json:"threads_per_block"`
 	Registers      int      `json:"registers_per_thread"`
 	SharedBytes    int      `json:"shared_bytes_per_block"`
 	Waves          *float64 `json:"waves"`
@@ -137,9 +141,10 @@ type Step struct {
 
 // A StallPart is a group of stall reasons.
 type StallPart struct {
-	Name   string   `json:"name"` // in words: "waiting for DRAM or L2"
-	Share  float64  `json:"share"`
-	Issues *float64 `json:"cycles_per_issue,omitempty"`
+	Name    string   `json:"name"` // in words: "waiting for global or local memory"
+	Share   float64  `json:"share"`
+	Cycles  *float64 `json:"cycles_per_instruction,omitempty"` // of a warp, from one instruction to the next
+	Reasons []string `json:"reasons"`                          // the profiler's names, most first
 }
 
 // Memory is the traffic between the levels of memory.

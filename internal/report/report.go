@@ -24,8 +24,11 @@ type Report struct {
 	Profiler   *Profiler   `json:"profiler,omitempty"` // nil: the capture cannot be replayed
 	Findings   []Finding   `json:"findings"`
 	AfterAll   *AfterAll   `json:"after_all,omitempty"`
-	Abstained  []Abstained `json:"abstained"`
-	Capture    Capture     `json:"capture"`
+	Kernels    []Kernel    `json:"kernels,omitempty"` // what reports on single kernels say, most gain in a step first
+
+	KernelReports *Kernels    `json:"kernel_reports,omitempty"` // nil: none was given
+	Abstained     []Abstained `json:"abstained"`
+	Capture       Capture     `json:"capture"`
 }
 
 // An Input is a file that was read.

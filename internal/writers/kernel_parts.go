@@ -94,8 +94,8 @@ func (p *printer) stalls(k *kernelreport.Kernel) {
 			continue
 		}
 		row := meterRow{name: p.clean(s.Name), share: s.Share}
-		if s.Issues != nil {
-			row.note = three(*s.Issues) + " cycles an instruction"
+		if s.Cycles != nil && i < 3 {
+			row.note = three(*s.Cycles) + " cycles an instruction"
 		}
 		rows = append(rows, row)
 	}
@@ -159,15 +159,15 @@ func occupancyWords(o *kernelreport.Occupancy) (out []string) {
 	if o.SharedBytes > 0 {
 		uses = append(uses, unit.FormatBytes(int64(o.SharedBytes))+" of shared memory a block")
 	}
-	if o.WarpsPerBlock > 0 {
-		uses = append(uses, counted(o.WarpsPerBlock, "warp", "warps")+" a block")
+	if o.Threads > 0 {
+		uses = append(uses, unit.FormatCount(int64(o.Threads))+" threads a block")
 	}
 	s := ""
 	if o.BlocksPerSM > 0 {
 		s = counted(o.BlocksPerSM, "block", "blocks") + " on an SM"
 	}
-	if o.Limiter != "" && (o.TheoreticalPct == nil || *o.TheoreticalPct < 100) {
-		s = strings.TrimPrefix(s+", limited by "+o.Limiter, ", ")
+	if len(o.Limiting) > 0 {
+		s = strings.TrimPrefix(s+", limited by "+list(o.Limiting), ", ")
 	}
 	if len(uses) > 0 {
 		s = strings.TrimPrefix(s+": "+list(uses), ": ")

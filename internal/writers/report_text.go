@@ -28,6 +28,7 @@ func ReportText(w io.Writer, r *report.Report, next []Advice, page Page, d Detai
 		p.stepSeries(r.Steps)
 	}
 	p.findings(r, d)
+	p.joinedKernels(r, d)
 	p.perDevice(r)
 	p.startup(r.Steps)
 	p.topKernels(r)

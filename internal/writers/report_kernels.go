@@ -1,0 +1,107 @@
+package writers
+
+import (
+	"fmt"
+	"strings"
+
+	"lacuna/internal/report"
+)
+
+// How much of the joined kernels is told.
+const (
+	maxJoined        = 6
+	maxJoinedDetails = 2 // findings of each
+)
+
+// joinedKernels tells why the hot kernels of a timeline are slow, and what their repair is worth in a step.
+func (p *printer) joinedKernels(r *report.Report, d Detail) {
+	j := r.KernelReports
+	if j == nil {
+		return
+	}
+	p.heading("Inside the kernels, most gain in a step first")
+	for _, w := range j.Warnings {
+		for _, l := range p.wrap(p.clean(w), p.width()-2) {
+			p.line("  " + p.paint(red, p.paint(bold, l)))
+		}
+	}
+	if len(r.Kernels) == 0 {
+		p.prose("  ", 2, "No kernel of this timeline is in "+p.clean(list(j.Reports))+".")
+	}
+	for i := range r.Kernels {
+		if i == maxJoined && !d.Whole {
+			p.prose("  ", 2, fmt.Sprintf("and %d more kernels with a report; -v tells all.", len(r.Kernels)-i))
+			break
+		}
+		p.joinedKernel(&r.Kernels[i], d)
+	}
+	p.unjoined(j)
+}
+
+// joinedKernel is one kernel: its share, its class, what repairs are worth.
+func (p *printer) joinedKernel(k *report.Kernel, d Detail) {
+	title := fmt.Sprintf("- %s: %s ms of a step (%s %%)", p.fit(p.clean(kernelName(k.Name)), max(minFlex, p.width()/2)), about(k.MsPerStep), percent(k.ShareOfStep))
+	if class := classWords(k.Class); class != "" {
+		title += ", " + class
+	}
+	for i, l := range p.wrap(title, p.width()-4) {
+		if i > 0 {
+			l = "  " + l
+		}
+		p.line("  " + p.paint(bold, l))
+	}
+	if x := k.Roofline; x != nil {
+		p.prose("    ", 4, fmt.Sprintf("%sFLOP/s in %s at %s FLOP a byte of %s: %s %% of the roof.", siWords(x.Flops), precisionWords(x.Precision), three(x.Intensity), levelWords(x.Level), percent(x.RoofPct/100)))
+	}
+	for i := range k.Findings {
+		if i == maxJoinedDetails && !d.Whole {
+			break
+		}
+		p.joinedFinding(k, &k.Findings[i], d)
+	}
+	for _, n := range k.Notes {
+		p.prose("    ", 4, p.localUnit(p.clean(sentence(n))))
+	}
+}
+
+func (p *printer) joinedFinding(k *report.Kernel, f *report.KernelFinding, d Detail) {
+	p.prose("    * ", 6, p.clean(f.Title)+" ["+p.clean(f.Rule)+"]")
+	switch {
+	case f.Change != "":
+		p.prose("      ", 6, fmt.Sprintf("the kernel %s; saves about %s ms of a step %s; %s", timesWords(1, f.Ratio), about(f.RecoverableMs), bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs), confidenceWords(f.Confidence)))
+	case f.Ratio > 0 && !f.Healthy:
+		p.prose("      ", 6, fmt.Sprintf("the kernel %s, which is at most %s ms of a step; not replayed", timesWords(1, f.Ratio), about((1-f.Ratio)*k.MsPerStep)))
+	}
+	if !d.Whole {
+		return
+	}
+	for _, e := range f.Evidence {
+		p.prose("      - ", 8, p.clean(sentence(e)))
+	}
+	p.example(6, f.Fix, true)
+	if f.Change != "" {
+		p.prose("      ", 8, p.clean("Replayed as: -x "+ShellWord(f.Change)))
+	}
+}
+
+// unjoined says what did not match.
+func (p *printer) unjoined(j *report.Kernels) {
+	s := fmt.Sprintf("The reports cover %s %% of the kernel time of a step.", percent(j.MatchedShare))
+	var left []string
+	for _, u := range j.Unmatched {
+		if u.ShareOfStep >= 0.01 {
+			left = append(left, fmt.Sprintf("%s (%s %%)", p.name(kernelName(u.Name)), percent(u.ShareOfStep)))
+		}
+	}
+	if len(left) > 0 {
+		s += " Without a report: " + list(left) + "."
+	}
+	p.prose("  ", 2, s)
+	if len(j.NotInTrace) > 0 {
+		var names []string
+		for _, n := range j.NotInTrace {
+			names = append(names, p.name(kernelName(n)))
+		}
+		p.prose("  ", 2, "In the reports but not in these steps: "+strings.Join(names, ", ")+".")
+	}
+}
