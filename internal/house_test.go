@@ -20,7 +20,7 @@ import (
 var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite"},
 	{"model", "cubin"},
-	{"profile"},
+	{"profile", "measure"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
 	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers"},
