@@ -47,6 +47,9 @@ type System struct {
 // A Pair is a thing said with its name.
 type Pair struct{ Name, Value string }
 
+// AttributePrefix is before an attribute's name where it is a metric of a launch.
+const AttributePrefix = "device__attribute_"
+
 // A Device is a GPU of the session with its attributes in the file's order.
 type Device struct {
 	ID         int
@@ -193,6 +196,11 @@ func (m *Metric) Instances() iter.Seq[Instance] {
 		return func(func(Instance) bool) {}
 	}
 	return m.instances
+}
+
+// SortMetrics brings the launch's metrics into the order that they are found by. A reader calls it last.
+func (l *Launch) SortMetrics() {
+	slices.SortFunc(l.Metrics, func(a, b Metric) int { return int(a.Name) - int(b.Name) })
 }
 
 // Metric is the launch's metric of that name; nil: not collected.
@@ -360,7 +368,16 @@ type Source struct {
 	Cubin     []byte // an ELF; nil: not in the file
 	SMVersion uint32 // major<<16 | minor
 	Files     []SourceFile
-	Functions []Function // where its functions were loaded; nil before 2022.2
+	Functions []Function   // where its functions were loaded; nil before 2022.2
+	Lines     []SourceLine // of a report in text form, which has no cubin; else they are in the cubin
+}
+
+// A SourceLine says which line of source an instruction comes from.
+type SourceLine struct {
+	Address uint64
+	File    string
+	Line    uint32 // from 1
+	Text    string // of the line; "": not known
 }
 
 // A SourceFile is a text that the module was compiled from; Text "" says that only its path is known.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -69,7 +68,7 @@ func (f *filler) result(msg []byte) {
 		f.damaged("kernel result %d has neither name nor metrics", len(f.report.Launches))
 		return
 	}
-	slices.SortFunc(l.Metrics, func(a, b profile.Metric) int { return int(a.Name) - int(b.Name) })
+	l.SortMetrics()
 	f.launch(l, ref)
 }
 
@@ -83,7 +82,7 @@ func (f *filler) launch(l *profile.Launch, ref uint64) {
 	}
 	f.refs = append(f.refs, ref)
 	l.Report = f.report
-	if device, ok := l.Number(attributePrefix+"device_index", "launch__device_id"); ok && device >= 0 && device < 1<<31 {
+	if device, ok := l.Number(profile.AttributePrefix+"device_index", "launch__device_id"); ok && device >= 0 && device < 1<<31 {
 		l.Device = int(device)
 	}
 }

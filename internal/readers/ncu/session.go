@@ -201,9 +201,6 @@ func (f *filler) pair(message string, msg []byte) (p profile.Pair) {
 	return p
 }
 
-// attributePrefix is before every attribute of a device.
-const attributePrefix = "device__attribute_"
-
 func (f *filler) attributes(msg []byte) {
 	var d profile.Device
 	f.each("device attributes", msg, func(c *cursor) {
@@ -225,7 +222,7 @@ func (f *filler) attribute(msg []byte) (a profile.Attribute) {
 	f.each("device attribute", msg, func(c *cursor) {
 		switch c.num {
 		case pairName:
-			a.Name = strings.TrimPrefix(c.text(), attributePrefix)
+			a.Name = strings.TrimPrefix(c.text(), profile.AttributePrefix)
 		case pairValue:
 			a.Value = f.value("device attribute", c.bytes)
 		default:
