@@ -134,6 +134,9 @@ func (o *one) devices() []Device {
 		for cause, ns := range b.Causes {
 			d.Budget.IdleByHost[o.f.CauseText(cause)] += o.ms(ns)
 		}
+		for call, ns := range o.f.IdleInLongCalls(b.Gaps) {
+			d.Budget.addLongCall(call, o.ms(ns))
+		}
 		if rank := o.f.Trace.Info.Rank; rank >= 0 {
 			d.Rank = &rank
 		}
@@ -157,8 +160,18 @@ func meanBudget(devices []Device) Budget {
 		for cause, v := range b.IdleByHost {
 			m.IdleByHost[cause] += v * k
 		}
+		for call, v := range b.IdleInLongCalls {
+			m.addLongCall(call, v*k)
+		}
 	}
 	return m
+}
+
+func (b *Budget) addLongCall(call string, ms float64) {
+	if b.IdleInLongCalls == nil {
+		b.IdleInLongCalls = make(map[string]float64)
+	}
+	b.IdleInLongCalls[call] += ms
 }
 
 // hostBudget is the budget where no device did anything: all of the step is idle, and what the host did is not asked.

@@ -77,6 +77,8 @@ type Budget struct {
 	CommExposed float64            `json:"comm_exposed"`
 	Idle        float64            `json:"idle"`
 	IdleByHost  map[string]float64 `json:"idle_by_host"` // sums to Idle
+	// IdleInLongCalls is the part of IdleByHost's "launch" in which one call took a millisecond or more, by its name.
+	IdleInLongCalls map[string]float64 `json:"idle_in_long_calls,omitempty"`
 	// IdleBecauseOf is how much shorter the step would be without the edges of a cause: causes interact, so it sums to nothing.
 	IdleBecauseOf map[string]float64 `json:"idle_because_of,omitempty"`
 	// CommOverlapped is communication hidden behind compute: not a part of the sum.

@@ -66,7 +66,11 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 		if pricedCount(r) > 1 {
 			what = "After all of these"
 		}
-		s := fmt.Sprintf("%s: about %s ms a step %s", what, about(a.StepMs), bounds(a.StepMs, a.LowMs, a.HighMs))
+		per := " a step"
+		if r.Steps.Source == "none" {
+			per = ""
+		}
+		s := fmt.Sprintf("%s: about %s ms%s %s", what, about(a.StepMs), per, bounds(a.StepMs, a.LowMs, a.HighMs))
 		if a.BoundBy != "" {
 			s += ", then bound by " + pathWords(a.BoundBy, show)
 		}
@@ -97,7 +101,10 @@ func profilerWords(r *report.Report) string {
 		return ""
 	}
 	what := "a step"
-	if len(r.Inputs) > 1 {
+	switch {
+	case r.Steps.Source == "none":
+		what = "the same"
+	case len(r.Inputs) > 1:
 		what = "a step of the slowest input"
 	}
 	return fmt.Sprintf("That is under %s; without it %s likely takes %s ms %s.", x.Tool, what, about(x.UnprofiledStepMs), bounds(x.UnprofiledStepMs, x.LowMs, x.HighMs))

@@ -25,7 +25,7 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 		m.line("> " + m.text(sentence(r.Steps.Note)))
 	}
 	if step > 0 {
-		m.budget(r.Budget, digits)
+		m.budget(r, digits)
 	}
 	for _, x := range becauseRows(r.Budget) {
 		m.line("")
@@ -74,9 +74,9 @@ func (m *markdown) code(s string) string {
 // kernel is a kernel's name as code.
 func (m *markdown) kernel(s string) string { return m.code(kernelName(s)) }
 
-func (m *markdown) budget(b report.Budget, digits int) {
+func (m *markdown) budget(r *report.Report, digits int) {
 	var rows [][]string
-	step := b.StepMs()
+	b, step := r.Budget, r.Budget.StepMs()
 	for _, x := range parts(b) {
 		rows = append(rows, []string{x.block + " " + x.name, fixed(x.ms, digits), percent(x.ms / step)})
 		if x.name != "idle" {
@@ -88,7 +88,7 @@ func (m *markdown) budget(b report.Budget, digits int) {
 			}
 		}
 	}
-	rows = append(rows, []string{"**one step**", "**" + fixed(step, digits) + "**", "100"})
+	rows = append(rows, []string{"**" + whole(r) + "**", "**" + fixed(step, digits) + "**", "100"})
 	m.line("")
 	m.line("`" + Page{}.bar(b, 60) + "`")
 	m.line("")
@@ -156,7 +156,7 @@ func syncRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 
 func gapRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, g := range r.Gaps {
-		rows = append(rows, []string{fixed(g.StartMs, 1), fixed(g.DurMs, msDigits(g.DurMs)), causeWords(g.Cause, m.code), m.text(g.Call), m.kernel(g.Before), m.kernel(g.After)})
+		rows = append(rows, []string{fixed(g.StartMs, 1), fixed(g.DurMs, msDigits(g.DurMs)), causeWords(gapKey(g, r.Budget), m.code), m.text(g.Call), m.kernel(g.Before), m.kernel(g.After)})
 	}
 	return rows
 }

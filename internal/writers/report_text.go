@@ -130,7 +130,7 @@ func (p *printer) budget(r *report.Report) {
 		rows[len(rows)-1].name = "idle, while the host ..."
 		rows = append(rows, causes...)
 	}
-	rows = append(rows, budgetRow{" ", "", "one step", step})
+	rows = append(rows, budgetRow{" ", "", whole(r), step})
 	p.budgetRows(rows, step)
 	for _, x := range []struct {
 		ms   float64
@@ -146,6 +146,14 @@ func (p *printer) budget(r *report.Report) {
 		}
 		p.prose("  ", 4, becauseWords(x, p.name))
 	}
+}
+
+// whole is what a budget divides.
+func whole(r *report.Report) string {
+	if r.Steps.Source == "none" {
+		return "the capture"
+	}
+	return "one step"
 }
 
 func (p *printer) budgetRows(rows []budgetRow, step float64) {

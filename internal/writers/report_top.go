@@ -117,7 +117,7 @@ func (p *printer) gaps(r *report.Report) {
 		if len(r.PerDevice) > 1 {
 			text += fmt.Sprintf(" on GPU %d", g.Device)
 		}
-		p.prose("  ", 4, text+": the host "+causeWords(g.Cause, p.name)+whereWords(g, list, p.name))
+		p.prose("  ", 4, text+": the host "+causeWords(gapKey(g, r.Budget), p.name)+whereWords(r, g, list, p.name))
 		p.prose("    ", 4, between(g, p.shortName))
 	}
 }
@@ -135,7 +135,7 @@ func firstMs(list []report.Gap) float64 {
 const explains = 0.05
 
 // whereWords adds the range and the call behind a gap, the first of those in list, to what the host did.
-func whereWords(g report.Gap, list []report.Gap, show shower) string {
+func whereWords(r *report.Report, g report.Gap, list []report.Gap, show shower) string {
 	s := ""
 	if g.Range != "" && g.Cause != "range:"+g.Range && g.Cause != "op:"+g.Range {
 		s += ", in " + show(g.Range)
@@ -144,7 +144,10 @@ func whereWords(g report.Gap, list []report.Gap, show shower) string {
 	for _, x := range list {
 		longest = max(longest, x.CallMs)
 	}
-	if g.Call != "" && longest >= explains*g.DurMs {
+	switch {
+	case gapKey(g, r.Budget) == callKey+g.Call:
+		s += fmt.Sprintf(" (%s ms)", fixed(longest, msDigits(longest)))
+	case g.Call != "" && longest >= explains*g.DurMs:
 		s += fmt.Sprintf("; its longest call is %s (%s ms)", show(g.Call), fixed(longest, msDigits(longest)))
 	}
 	return s

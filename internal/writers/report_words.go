@@ -114,10 +114,18 @@ type cause struct {
 	ms    float64
 }
 
-// causesOf is a budget's idle by host, most first; ties by name.
+// causesOf is a budget's idle by host, most first; ties by name. Calls that take long do not launch: they are told by name.
 func causesOf(b report.Budget, show shower) []cause {
 	var out []cause
+	inCalls := 0.0
+	for call, ms := range b.IdleInLongCalls {
+		out = append(out, cause{callKey + call, causeWords(callKey+call, show), ms})
+		inCalls += ms
+	}
 	for key, ms := range b.IdleByHost {
+		if key == "launch" {
+			ms = max(0, ms-inCalls)
+		}
 		out = append(out, cause{key, causeWords(key, show), ms})
 	}
 	slices.SortFunc(out, func(a, b cause) int {
@@ -131,6 +139,9 @@ func causesOf(b report.Budget, show shower) []cause {
 	})
 	return out
 }
+
+// callKey begins the key of a call that takes long.
+const callKey = "call:"
 
 // causeWords says what the host did, as the end of a sentence that begins with "the host".
 func causeWords(key string, show shower) string {
@@ -153,6 +164,9 @@ func causeWords(key string, show shower) string {
 	if name, ok := strings.CutPrefix(key, "range:"); ok {
 		return "is in " + show(name)
 	}
+	if name, ok := strings.CutPrefix(key, callKey); ok {
+		return "is held in " + show(name)
+	}
 	if name, ok := strings.CutPrefix(key, "op:"); ok {
 		if strings.Contains(name, "::") { // what PyTorch calls operators; else an annotation of the framework
 			return "is in operator " + show(name)
@@ -160,6 +174,14 @@ func causeWords(key string, show shower) string {
 		return "is in " + show(name)
 	}
 	return "is in " + show(key)
+}
+
+// gapKey is the cause of a gap, by name if it is one call that takes long: such a call does not launch.
+func gapKey(g report.Gap, b report.Budget) string {
+	if g.Cause == "launch" && b.IdleInLongCalls[g.Call] > 0 && 2*g.CallMs >= g.DurMs {
+		return callKey + g.Call
+	}
+	return g.Cause
 }
 
 // lossWords says what a loss means. Codes of one reader only are shown as they are.
