@@ -13,6 +13,7 @@ var All = []*Change{
 	&dropRange,
 	&dropStreamWaits,
 	&dropSyncs,
+	&evenSteps,
 	&fuse,
 	&fuseAttention,
 	&fuseOptimizer,

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/interval"
 	"lacuna/internal/model"
 	"lacuna/internal/replay"
@@ -67,8 +68,13 @@ func rangeSets(e *replay.Edit, re *regexp.Regexp) map[int32]interval.Set {
 			spans[th] = append(spans[th], interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)})
 		}
 	}
-	if len(spans) == 0 {
-		addOps(t, re, spans)
+	for _, more := range [...]func(*model.Trace, *regexp.Regexp, map[int32][]interval.Span){addOps, addCalls, addMPI, addOSCalls} {
+		if len(spans) == 0 {
+			more(t, re, spans)
+		}
+	}
+	if len(spans) == 0 && re.MatchString(offCore) {
+		addOffCore(t, spans)
 	}
 	sets := make(map[int32]interval.Set)
 	for th, s := range spans {
@@ -79,16 +85,67 @@ func rangeSets(e *replay.Edit, re *regexp.Regexp) map[int32]interval.Set {
 
 // addOps adds the spans of operators whose whole name re matches.
 func addOps(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span) {
+	addNamed(t, re, spans, t.Ops.Name, t.Ops.Thread, t.Ops.StartNs, t.Ops.EndNs)
+}
+
+// addCalls adds the spans of CUDA calls, by their names with or without a version.
+func addCalls(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span) {
+	addNamed(t, re, spans, t.Calls.Name, t.Calls.Thread, t.Calls.StartNs, t.Calls.EndNs)
+}
+
+// addMPI adds the spans of MPI's calls.
+func addMPI(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span) {
+	m := &t.MPI
+	addNamed(t, re, spans, m.Name, m.Thread, m.StartNs, func(i int) int64 { return m.StartNs[i] + m.DurNs[i] })
+}
+
+// addOSCalls adds the spans of calls of the operating system.
+func addOSCalls(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span) {
+	o := &t.OSCalls
+	addNamed(t, re, spans, o.Name, o.Thread, o.StartNs, func(i int) int64 { return o.StartNs[i] + o.DurNs[i] })
+}
+
+// addNamed adds the spans of events whose whole name re matches.
+func addNamed(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span,
+	name []model.StringID, thread []model.ThreadRow, start []int64, end func(int) int64) {
 	names := make(map[model.StringID]bool)
-	for i, id := range t.Ops.Name {
+	for i, id := range name {
 		yes, seen := names[id]
 		if !seen {
-			yes = re.MatchString(t.Strings.Text(id))
+			text := t.Strings.Text(id)
+			yes = re.MatchString(text) || re.MatchString(facts.BaseCallName(text))
 			names[id] = yes
 		}
-		if yes && t.Ops.DurNs[i] > 0 {
-			th := int32(t.Ops.Thread[i])
-			spans[th] = append(spans[th], interval.Span{StartNs: t.Ops.StartNs[i], EndNs: t.Ops.EndNs(i)})
+		if yes && end(i) > start[i] {
+			th := int32(thread[i])
+			spans[th] = append(spans[th], interval.Span{StartNs: start[i], EndNs: end(i)})
+		}
+	}
+}
+
+// offCore stands for the time in which threads did not run although they could.
+const offCore = "off-core"
+
+// addOffCore adds, for each thread, the time between leaving its core and coming back, less its calls of the operating system:
+// in those it waits by itself.
+func addOffCore(t *model.Trace, spans map[int32][]interval.Span) {
+	left, off := make(map[int32]int64), make(map[int32][]interval.Span)
+	for i, ns := range t.Sched.TimeNs {
+		th := int32(t.Sched.Thread[i])
+		if from, gone := left[th]; gone && t.Sched.In[i] && ns > from {
+			off[th] = append(off[th], interval.Span{StartNs: from, EndNs: ns})
+		}
+		if delete(left, th); !t.Sched.In[i] {
+			left[th] = ns
+		}
+	}
+	asked := make(map[int32][]interval.Span)
+	for i, th := range t.OSCalls.Thread {
+		asked[int32(th)] = append(asked[int32(th)], interval.Span{StartNs: t.OSCalls.StartNs[i], EndNs: t.OSCalls.StartNs[i] + t.OSCalls.DurNs[i]})
+	}
+	for th, s := range off {
+		for _, rest := range interval.Subtract(interval.Union(s), interval.Union(asked[th])) {
+			spans[th] = append(spans[th], rest)
 		}
 	}
 }
