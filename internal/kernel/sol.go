@@ -159,7 +159,7 @@ func (k *Kernel) breakdown(metric string) []Part {
 func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	us, timed := k.Microseconds()
 	if timed && us < launchUs {
-		return Launch, fmt.Sprintf("it lasts %.1f us, of which starting and ending are a good part: launch fewer and larger kernels", us)
+		return Launch, fmt.Sprintf("it lasts %.1f us, of which its start and its end are a good part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
 	if !known {
