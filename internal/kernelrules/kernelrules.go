@@ -20,6 +20,7 @@ type Rule struct {
 	Fix       string // what to change, with a short example in CUDA C++
 	RefutedBy string // what would show that the diagnosis is wrong
 	Healthy   bool   // nothing is wrong: the kernel is at a limit
+	Residual  bool   // asked only when no other rule has found anything
 
 	Check func(c *Case, out *Findings)
 }
@@ -51,12 +52,15 @@ type Finding struct {
 	Fix                        string         // "": the rule's
 	SameAs                     string         // rule whose finding above this one has the same repair
 	SymptomOf                  string         // rule of the finding above that causes this one
+
+	repair *repair // what the repair leaves of each demand; nil: not modelled
 }
 
 // Findings collects what a rule finds.
 type Findings struct {
 	rule      *Rule
-	All       []Finding
+	All       []Finding // ranked: causes before symptoms, then by what their repair gains
+	Mentioned []Finding // true of the kernel, but its repair gains less than gainWorth, or the kernel is too short to say
 	Abstained []Abstention
 }
 

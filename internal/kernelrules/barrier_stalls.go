@@ -1,0 +1,45 @@
+package kernelrules
+
+import "lacuna/internal/kernel"
+
+var barrierStalls = Rule{
+	ID:    "barrier_stalls",
+	Title: "Warps wait for each other at barriers",
+	Since: "0.2",
+	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
+	Doc: `
+At __syncthreads() a warp waits until all warps of its block are there. It is a finding when at least 30 % of the warps' time goes to that (NVIDIA's line), few instructions are issued
+(under 60 %), and no resource explains it: everything is used to less than 75 %. A transposition through shared memory at the roof of DRAM waits 26 % at its barrier and is healthy.
+
+The time after the repair is what remains when work between barriers is done by all warps or none are needed: shared-memory passes leave, and at best the bytes of DRAM remain; at worst the
+time at barriers goes.`,
+	Limits: `
+Warps that wait for the slowest lane or for a conflict wait at the barrier: then thread_divergence, shared_bank_conflicts or uncoalesced_access is the cause and stands above.`,
+	Fix: `
+Let a warp own what it reduces, and use shuffles, which need no barrier:
+
+    for (int row = warp; row < rows; row += warps) { ... __shfl_down_sync ... }
+
+Smaller blocks wait for fewer warps; two buffers in shared memory save one barrier of two; __syncwarp() is enough within a warp.`,
+	RefutedBy: `The barrier is reached by all warps at nearly the same time (samples at it are few), or halving the block size changes nothing.`,
+	Check:     checkBarriers,
+}
+
+const (
+	barrierMatters = 0.3  // NVIDIA's line for a stall reason
+	explains       = 0.75 // of a resource's peak: then it, not the barrier, sets the time
+)
+
+func checkBarriers(c *Case, out *Findings) {
+	share := c.stall("barrier")
+	_, most := c.limiter()
+	if !(share >= barrierMatters) || !(c.use(kernel.Issue) < limits) || !(most < explains) {
+		return
+	}
+	f := out.Add(0.8, "warps wait at barriers for %s of their time", percent(share))
+	f.Because("instruction issue is at %s, and nothing is used to %s", percent(c.use(kernel.Issue)), percent(explains))
+	f.Because("blocks have %s warps", digits(c.warpsPerBlock()))
+	f.Places = c.places("barrier")
+	r := c.restructured(1 - share)
+	c.expect(f, r)
+}

@@ -1,0 +1,99 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var extraPasses = Rule{
+	ID:    "extra_passes",
+	Title: "The same data is read in several passes",
+	Since: "0.2",
+	Needs: []Need{needTime, needDRAM, needDRAMBytes, needReachable, needGlobal},
+	Doc: `
+Within a kernel: it moves at least 15 % more bytes than it has memory, so that some moved twice, DRAM limits it (60 % or more), and no single load asks for that much:
+several loads go over the same data, as a softmax that reads its row for the maximum, the sum and the result.
+
+Over two launches: the first reads and hardly writes (statistics: mean, norm, maximum), the next, another kernel, reads as much again and writes a result; both are limited by DRAM, and
+together they move at least 15 % more than all memory that they can touch. Each is healthy alone; fused, the data is read once. The time given for each of the two is its share of that of the fused one.
+
+After the repair DRAM and L2 move each byte once.`,
+	Limits: `
+One-sided: memory that a kernel can touch but does not need hides passes. Chains of kernels where one writes what the next reads are not found; nor are two that read the same and both write little, since variants of
+one computation look like that. A row must fit registers or shared memory for one pass.`,
+	Fix: `
+Keep the row in registers between the passes, or compute what the second pass needs on the way (online softmax, Welford's mean and variance):
+
+    float m = -INFINITY, s = 0;
+    for (...) { float n = fmaxf(m, x); s = s * __expf(m - n) + __expf(x - n); m = n; }
+
+    // statistics and application in one kernel: a block loads its row once, reduces, and writes the result
+    float4 v = row[threadIdx.x]; ... block_sum ...; out[threadIdx.x] = scale(v, mean, rstd);`,
+	RefutedBy: `The bytes read from DRAM are those of the input, once.`,
+	Check:     checkExtraPasses,
+}
+
+const (
+	statisticsWrite = 0.1 // of what it reads: a kernel that only gathers statistics writes less
+	readsAgain      = 0.8 // of what the first read: the second reads the same data
+	writesResult    = 0.3 // of what it reads
+)
+
+func checkExtraPasses(c *Case, out *Findings) {
+	if dram, once, ok := c.movedTwice(); ok {
+		loops := c.loopsOverMemory()
+		confidence := 0.8
+		if loops != no {
+			confidence = 0.55
+		}
+		f := out.Add(confidence, "DRAM moves %s where one pass over the data is at most %s", bytesText(dram), bytesText(once))
+		f.Because("loads and stores ask L2 for %s in all", bytesText(c.usedBytes()))
+		f.Places = c.places("memory_l2_theoretical_sectors_global")
+		c.expect(f, asNow().leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L1Fill))
+		return
+	}
+	for _, pair := range [][2]int{{c.At, c.At + 1}, {c.At - 1, c.At}} {
+		if pair[0] < 0 || pair[1] >= len(c.All) {
+			continue
+		}
+		first, second := NewCase(c.All, pair[0]), NewCase(c.All, pair[1])
+		if once, sum, ok := readTwice(first, second); ok {
+			f := out.Add(0.7, "%s and %s read the same data: together %s, where one pass needs %s", first.Launch.Base, second.Launch.Base, bytesText(sum), bytesText(once))
+			both := first.us() + second.us()
+			f.Because("both are limited by DRAM, at %s and %s; they take %s together, and %s fused", percent(first.use(kernel.DRAM)), percent(second.use(kernel.DRAM)), usText(both), usText(both*once/sum))
+			f.Because("%s writes %s and %s, after it, reads as much as it did", first.Launch.Base, bytesText(written(first)), second.Launch.Base)
+			f.Fix = "Fuse the two kernels: a block loads its row once, keeps it in registers or shared memory, reduces, and writes the result."
+			c.expect(f, asNow().leave(once/sum, kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Fill, kernel.L1, kernel.L1Req))
+			c.asPair(f, once/sum)
+			return
+		}
+	}
+}
+
+// asPair prices a launch's part of the fused kernel: both stream at the pace that they have.
+func (c *Case) asPair(f *Finding, share float64) {
+	f.PredictedUs = math.Max(f.LowUs, c.us()*share)
+	f.HighUs = math.Max(f.HighUs, f.PredictedUs)
+	f.LowUs = math.Min(f.LowUs, f.PredictedUs)
+}
+
+func written(c *Case) float64 {
+	bytes, share := c.dramBytes()
+	return bytes * share
+}
+
+// readTwice says that two launches read the same data, and returns the bytes of one pass and those moved.
+func readTwice(a, b *Case) (once, moved float64, ok bool) {
+	if a.Launch.Base == b.Launch.Base || a.Launch.Device != b.Launch.Device {
+		return 0, 0, false
+	}
+	da, wa := a.dramBytes()
+	db, wb := b.dramBytes()
+	readA, readB := da*(1-wa), db*(1-wb)
+	once = math.Max(a.reachable(), b.reachable())
+	moved = da + db
+	ok = a.use(kernel.DRAM) >= limits && b.use(kernel.DRAM) >= limits && a.excessShare() < excessMatters && b.excessShare() < excessMatters &&
+		moved > reachableTwice*once && da*wa < statisticsWrite*readA && readB >= readsAgain*readA && db*wb >= writesResult*readB
+	return once, moved, ok
+}

@@ -1,0 +1,100 @@
+package kernelrules
+
+import (
+	"math"
+	"strings"
+
+	"lacuna/internal/kernel"
+)
+
+var fp64Pipe = Rule{
+	ID:    "fp64_pipe",
+	Title: "Double precision sets the time",
+	Since: "0.2",
+	Needs: []Need{needTime, needFP64, needIssue},
+	Doc: `
+Double-precision arithmetic runs at half the rate of single precision on the GPUs of data centres (V100, A100, H100) and at a 32nd or 64th on the others. A literal without
+f, or a variable that became a double by accident, is enough: 0.3 in x * 0.3 converts, adds and converts back.
+
+It is a finding when the FP64 pipe is what limits the kernel (half of its peak or more), or when conversions between double and another type are at least a tenth of the instructions.
+Only conversions, or loads of single precision, are evidence that the doubles are an accident, and then the finding says so.
+
+The time after the repair is without the FP64 pipe and the conversions; the arithmetic moves to the FP32 pipe.`,
+	Limits: `
+Doubles may be meant: then the finding is true and its repair is not wanted. Tensor cores for FP64 (A100, H100) are not counted here.`,
+	Fix: `
+Write the literals and the accumulator in single precision, where that is precise enough:
+
+    float acc = 0.1f;                    // auto acc = 0.1 is a double
+    y = x * 0.3f + acc;                  // 0.3 would convert x, and back
+
+    nvcc --Wdouble-promotion             // (clang: -Wdouble-promotion) names each place
+
+Where doubles are needed for a sum, add in float pairs (Kahan), or add doubles once a block.`,
+	RefutedBy: `The SASS has no D instructions (DADD, DMUL, DFMA) and no conversion with F64 in the hot loop.`,
+	Check:     checkFP64,
+}
+
+const (
+	fp64Busy        = 0.5 // of the pipe: it is then the limit or next to it
+	conversionShare = 0.1 // of all instructions: they run at a quarter of the rate or less
+)
+
+func isF64Conversion(name string) bool {
+	return (strings.HasPrefix(name, "F2F") || strings.HasPrefix(name, "F2I") || strings.HasPrefix(name, "I2F")) && strings.Contains(name, "F64")
+}
+
+func checkFP64(c *Case, out *Findings) {
+	u := c.use(kernel.FP64)
+	at, most := c.limiter()
+	converts := c.modified(isF64Conversion)
+	// The pipe is the limit if nothing but issue is busier.
+	pipe := u >= fp64Busy && (at == kernel.FP64 || at == kernel.Issue || u >= nearlyBusiest*most)
+	if !pipe && !(converts >= conversionShare) {
+		return
+	}
+	accident := converts >= 0.01 || c.modified(func(name string) bool { return strings.HasPrefix(name, "LDG") && strings.Contains(name, "64") }) == 0 && u > 0
+	title, confidence := "double precision keeps its pipe busy for %s of the time", 0.85
+	if converts >= conversionShare {
+		f := out.Add(0.9, "%s of the instructions convert to or from double", percent(converts))
+		f.Because("conversions run on the XU pipe, which is at %s of its peak; the FP64 pipe is at %s", percent(c.use(kernel.XU)), percent(u))
+		c.withoutDoubles(f, converts)
+		return
+	}
+	f := out.Add(confidence, title, percent(u))
+	if accident {
+		f.Because("values are loaded in single precision, or converted: the doubles look like an accident")
+	} else {
+		f.Confidence = 0.7
+		f.Because("nothing shows whether double precision is meant")
+	}
+	c.withoutDoubles(f, orZero(converts))
+}
+
+// withoutDoubles moves double precision to the FP32 pipe and drops the conversions.
+func (c *Case) withoutDoubles(f *Finding, converts float64) {
+	doubles := orZero(c.mix("DADD", "DMUL", "DFMA", "DSETP"))
+	if doubles > 0 {
+		f.Because("%s of the instructions are double-precision arithmetic", percent(doubles))
+	}
+	f.Places = c.places("fp64")
+	r := asNow().times(0, kernel.FP64).leave(1-converts, kernel.Issue)
+	if xu := c.use(kernel.XU); converts > 0 && xu > 0 {
+		// Each conversion takes a slot of XU, a sixteenth of the issue rate of an SM's four schedulers at 16 lanes a clock.
+		other := math.Max(0, 1-converts/math.Max(converts, c.mix("MUFU", "F2F", "F2I", "I2F", "FRND", "POPC")))
+		r.times(other, kernel.XU)
+	}
+	if fma, u := c.use(kernel.FMA), c.use(kernel.FP64); fma >= 0 && u > 0 {
+		ratio := c.number("device__attribute_single_to_double_precision_perf_ratio")
+		if !(ratio >= 1) {
+			ratio = 2
+		}
+		if fma > 0 {
+			r.times(1+u/ratio/fma, kernel.FMA)
+		}
+	}
+	// Blocks that load, compute and store once have waves of a length of their own, which doubles only lengthen.
+	r.wait = c.waveFloor()
+	r.high = math.Min(1, 1.3*r.wait)
+	c.expect(f, r)
+}

@@ -1,0 +1,66 @@
+package kernelrules
+
+import "math"
+
+var instructionCache = Rule{
+	ID:    "instruction_cache",
+	Title: "Warps wait for instructions: the code does not fit the cache",
+	Since: "0.2",
+	Needs: []Need{needTime, needStalls},
+	Doc: `
+An instruction is 16 bytes; caches near the SM hold about 128 kB of them. A loop body unrolled beyond that is fetched again each time round. It is a finding when warps wait
+for instructions for at least 20 % of their time, the kernel takes at least 20 us (below that it is the cold start: kernels of 5 us show 30 to 37 %), and what is executed is larger than 128 kB, where
+reports hold instructions by address; where they do not, the finding is less sure.
+
+After the repair that waiting is gone, or half of it.`,
+	Limits: `
+The hit rate of the instruction cache is no evidence: 16 to 100 % on healthy kernels with few requests. Jumps to far code wait in the same way.`,
+	Fix: `
+Unroll less, and keep cold code out of the loop:
+
+    #pragma unroll 8              // not a full unroll of thousands of iterations
+    __noinline__ __device__ ...   // large functions that are called from many places`,
+	RefutedBy: `The loop not unrolled (#pragma unroll 1) takes as long or longer.`,
+	Check:     checkInstructionCache,
+}
+
+const (
+	noInstructionMatters = 0.2
+	coldStartUs          = 20
+	instructionBytes     = 16
+	instructionCacheSize = 128 << 10 // of an SM's nearest levels, Volta to Hopper, as microbenchmarks found it
+)
+
+func checkInstructionCache(c *Case, out *Findings) {
+	share := c.stall("no_instruction")
+	code := c.executedCode()
+	if !(share >= noInstructionMatters) || !(c.us() >= coldStartUs) || code < instructionCacheSize {
+		return
+	}
+	confidence := 0.85
+	if math.IsNaN(code) {
+		confidence = 0.5
+	}
+	f := out.Add(confidence, "warps wait for instructions for %s of their time", percent(share))
+	if code > 0 {
+		f.Because("%s of code are executed, more than the %s near an SM", bytesText(code), bytesText(instructionCacheSize))
+	}
+	f.Places = c.places("stall_no_inst")
+	r := asNow()
+	r.wait, r.low, r.high = 1-share, 1-share, 1-share/2
+	c.expect(f, r)
+}
+
+// executedCode is the bytes of instructions that were executed at all; unknown without counts by address.
+func (c *Case) executedCode() float64 {
+	n := 0
+	for _, executed := range c.Launch.ByAddress("inst_executed") {
+		if executed > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return unknown
+	}
+	return float64(n) * instructionBytes
+}

@@ -1,0 +1,65 @@
+package kernelrules
+
+import "math"
+
+var loadImbalance = Rule{
+	ID:    "load_imbalance",
+	Title: "Some SMs or warps work long after the others are done",
+	Since: "0.2",
+	Needs: []Need{needTime, needActive, needSMs, needWaves, needDRAM},
+	Doc: `
+Every SM has blocks, but not the same amount of work. It is a finding when the mean SM has work for at least 15 % less time than the busiest, or, with a wave or more, when the warps
+really there are under 60 % of those that the launch allows: a few long blocks keep their SMs nearly empty.
+
+The time after the repair is that of evenly spread work: the busiest SM's time falls to the mean, and, where lanes are idle because of trip counts (fewer than 24 of 32
+active), by the idle lanes too.`,
+	Limits: `
+Instructions an SM are no evidence: with memory-bound kernels they differ by 20 to 32 % while all SMs work to the end. Before 2024.1 reports hold no maximum over SMs; then only the second condition can
+be judged. In a kernel of a few us, starting and ending look like imbalance.`,
+	Fix: `
+Cut the work into equal pieces rather than equal indices. Of a sparse matrix give each warp as many entries rather than as many rows; interleave costly
+rows between blocks; or let blocks fetch the next piece:
+
+    for (int row = blockIdx.x; row < rows; row += gridDim.x)     // not a contiguous span a block
+
+    __shared__ int piece;
+    if (threadIdx.x == 0) piece = atomicAdd(next, 1);            // work queue`,
+	RefutedBy: `Cycles active of all SMs are within 10 % of each other.`,
+	Check:     checkImbalance,
+}
+
+const (
+	unevenSMs    = 0.15 // mean against busiest SM: healthy kernels of 20 us or more stay under 10 %
+	emptySlots   = 0.6  // achieved against theoretical occupancy, likewise seen at 0.72 and more
+	lanesWasted  = 24   // active lanes of 32, NVIDIA's line: a quarter idle
+	imbalanceOwn = 0.9  // of its own idle time evenly spread work gets rid of: pieces are never exactly equal
+)
+
+func checkImbalance(c *Case, out *Findings) {
+	imb := c.imbalance()
+	uneven := imb >= unevenSMs
+	empty := c.waves() >= 1 && c.achieved() < emptySlots*c.theoretical()
+	if !(c.grid() >= c.sms()) || !uneven && !empty || c.hasTail() {
+		return
+	}
+	var f *Finding
+	if uneven {
+		f = out.Add(0.85, "the mean SM has work for %s less time than the busiest", percent(imb))
+	} else {
+		f = out.Add(0.6, "warps end at very different times: %s of the slots are in use where %s could be", percent(c.achieved()), percent(c.theoretical()))
+	}
+	f.Because("%s blocks on %s SMs, %s waves; occupancy %s of a possible %s", digits(c.grid()), digits(c.sms()), digits(c.waves()), percent(c.achieved()), percent(c.theoretical()))
+	left := math.Min(1, 1-orZero(imb))
+	r := asNow()
+	r.high = left
+	if lanes := c.lanes(); lanes < lanesWasted {
+		f.Because("%s of 32 lanes are active: trip counts differ inside warps too", digits(lanes))
+		left *= lanes / lanesPerWarp
+	}
+	if !uneven {
+		left, r.high = math.Max(c.achieved()/c.theoretical(), left), 1
+	}
+	r.wait, r.low = left, left*imbalanceOwn
+	f.Places = c.places("stall_long_sb")
+	c.expect(f, r)
+}

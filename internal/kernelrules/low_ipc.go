@@ -1,0 +1,39 @@
+package kernelrules
+
+import "lacuna/internal/kernel"
+
+var lowIPC = Rule{
+	ID:       "low_ipc",
+	Title:    "Nothing is busy, and no single reason stands out",
+	Since:    "0.2",
+	Residual: true,
+	Needs:    []Need{needTime, needStalls, needIssue, needDRAM, needL1},
+	Doc: `
+No part of the chip is used to 60 %, instructions are issued in less than 40 % of the slots, the kernel takes at least 10 us, and no other finding explains it. There is no single cause in the counters; the finding says
+what warps wait for most, how many there are, and what to look at next. It predicts no time.`,
+	Limits: `
+It is asked only when nothing else is found.`,
+	Fix: `
+Look at the reasons in order: memory (more loads under way, more warps), shared memory and special functions (short scoreboard), fixed latency (more independent
+chains), barriers. The source view shows where:
+
+    lacuna kernel REPORT --page source --kernel NAME`,
+	RefutedBy: `A resource that was not collected is at its limit: collect --set full.`,
+	Check:     checkLowIPC,
+}
+
+const lowIssue = 0.4 // of the slots: under it schedulers find no warp ready most of the time
+
+func checkLowIPC(c *Case, out *Findings) {
+	issue := c.use(kernel.Issue)
+	if !c.latencyBound() || !(issue < lowIssue) || !(c.us() >= shortUs) {
+		return
+	}
+	f := out.Add(0.5, "instructions are issued in %s of the slots, and nothing is near its limit", percent(issue))
+	if s := c.Stalls(); s != nil && s.Words() != "" {
+		f.Because("%s", s.Words())
+	}
+	at, most := c.limiter()
+	f.Because("the busiest resource, %s, is at %s; occupancy is %s of a possible %s", nameOf(at), percent(most), percent(c.achieved()), percent(c.theoretical()))
+	f.Places = c.places("stalls")
+}

@@ -1,0 +1,82 @@
+package kernelrules
+
+import (
+	"math"
+)
+
+var lowOccupancy = Rule{
+	ID:    "low_occupancy",
+	Title: "Too few warps fit to hide what each waits for",
+	Since: "0.2",
+	Needs: []Need{needTime, needOccupancy, needWaves, needStalls, needIssue, needDRAM, needL1},
+	Doc: `
+An SM hides waiting by switching to another warp. Here the launch's registers, shared memory or block size let at most half of the warps fit (theoretical occupancy 50 % or less),
+the grid would fill more (a wave or more), nothing is near its limit (all below 60 %), and at least half of the warps' time goes to waiting for latency: memory, fixed latencies,
+barriers, branches.
+
+The time after the repair falls as occupancy rises to the next thing that limits it, down to what the busiest resource needs.`,
+	Limits: `
+Occupancy is a means. A kernel that is busy with few warps is not accused. Whether the work of a launch still fits when the limit is lifted (an array in shared memory that is really
+used) only the author knows.`,
+	Fix: `
+Lift the limit that is named: ask for the shared memory that is used, cap registers, or choose a block size that divides an SM's 2,048 (or 1,536) threads:
+
+    kernel<<<grid, 128, bytes_used>>>(...);           // not the device's maximum
+    __launch_bounds__(256, 4) __global__ void kernel  // four blocks an SM: at most 64 registers a thread
+
+The step to the next occupancy: lacuna kernel REPORT --what-if regs=64,smem=32k,block=256.`,
+	RefutedBy: `More blocks fit and the time stays: then each warp's own chain, not the number of warps, is the limit.`,
+	Check:     checkLowOccupancy,
+}
+
+const (
+	halfOccupied = 0.5 // above it twice the warps do not fit, and the gain is small
+	waitsMostly  = 0.5 // of the warps' time: else something other than latency is waited for
+)
+
+func checkLowOccupancy(c *Case, out *Findings) {
+	occ := c.theoretical()
+	waits := c.stalls("long_scoreboard", "short_scoreboard", "wait", "barrier", "branch_resolving")
+	if !(occ > 0 && occ <= halfOccupied) || !(c.waves() >= 1) || !c.latencyBound() || !(waits >= waitsMostly) {
+		return
+	}
+	limit, words, next := c.occupancyLimit()
+	grid := c.waves() * occ // the grid in units of all warps of the device
+	next = math.Min(next, grid)
+	if !(next > occ) {
+		return
+	}
+	f := out.Add(0.85, "%s limits occupancy to %s, too little to hide waiting", words, percent(occ))
+	f.Because("%s blocks of %s warps fit an SM by %s; without that limit occupancy is %s", digits(limit), digits(c.warpsPerBlock()), words, percent(next))
+	f.Because("warps wait for latency for %s of their time, and nothing is used to 60 %%", percent(waits))
+	f.Places = c.places("stall_long_sb")
+	r := asNow()
+	r.wait = occ / next
+	r.low = r.wait
+	r.high = math.Min(1, 1.25*r.wait)
+	c.expect(f, r)
+}
+
+// occupancyLimit is the number of blocks that fit an SM by what limits it most, its name, and the
+// occupancy that the next limit allows.
+func (c *Case) occupancyLimit() (blocks float64, words string, next float64) {
+	limits := []struct{ metric, words string }{
+		{"launch__occupancy_limit_shared_mem", "shared memory"},
+		{"launch__occupancy_limit_registers", "the number of registers"},
+		{"launch__occupancy_limit_warps", "the number of warps"},
+		{"launch__occupancy_limit_blocks", "the number of blocks"},
+		{"launch__occupancy_limit_barriers", "the number of barriers"},
+	}
+	blocks, second := math.Inf(1), math.Inf(1)
+	for _, l := range limits {
+		v := c.number(l.metric)
+		switch {
+		case v < blocks:
+			blocks, second, words = v, blocks, l.words
+		case v < second:
+			second = v
+		}
+	}
+	most := c.number("device__attribute_max_warps_per_multiprocessor")
+	return blocks, words, math.Min(1, second*c.warpsPerBlock()/most)
+}

@@ -1,0 +1,68 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var memoryLatency = Rule{
+	ID:    "memory_latency",
+	Title: "Too few loads are under way to hide the latency of memory",
+	Since: "0.2",
+	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
+	Doc: `
+A load from device memory takes about 0.6 us. To use a bandwidth, bandwidth times latency must be under way: 2.9 MB on an H200, 20 kB an SM. It is a finding when warps wait for loads for at least
+half of their time, nothing is near its limit (all below 60 %), and no other finding explains it: half of all kernels wait mostly for loads, and most of those are at the roof of DRAM.
+
+The time after the repair is that of the busiest resource when enough loads are under way. Random single sectors reach less of DRAM than streams:
+it fetches 64 bytes for 32, and rows change.`,
+	Limits: `
+The model errs most here, so a gain of at least a quarter is asked for. How many loads an algorithm can have under way is not in the counters: a linked list cannot be walked faster, several can be
+walked at once. With good occupancy, or several loads under way already, the finding is only likely (confidence under a half).`,
+	Fix: `
+Issue several independent loads before the first result is used:
+
+    float4 a = x[i], b = x[i + stride], c = x[i + 2*stride], d = x[i + 3*stride];     // then compute
+    #pragma unroll 4
+
+Walk several lists at once; copy ahead into shared memory (cuda::memcpy_async, cp.async, TMA) while the last tile is worked on; raise occupancy.`,
+	RefutedBy: `The same kernel with twice the warps, or loads taken out of a dependent chain, takes as long.`,
+	Check:     checkMemoryLatency,
+}
+
+const (
+	latencyMostly = 0.5  // of the warps' time
+	latencyWorth  = 1.25 // gain asked for: the model errs by up to that here
+	fewWarps      = 0.5  // achieved occupancy under which loads under way are surely few
+	// randomDRAM is the share of DRAM's peak that random sectors reach: eight lists a thread reached 0.52 (corpus, H200) and were still waiting.
+	randomDRAM = 0.58
+)
+
+func checkMemoryLatency(c *Case, out *Findings) {
+	share := c.stall("long_scoreboard")
+	if !c.latencyBound() || !(share >= latencyMostly) {
+		return
+	}
+	r := asNow()
+	scattered := c.gather() >= gatherMatters || math.IsNaN(c.gather()) && c.excessShare() >= 2*excessMatters
+	if scattered {
+		r.cap[kernel.DRAM] = randomDRAM
+	}
+	if p := c.predict(r); !(c.us() >= latencyWorth*p.us) {
+		return
+	}
+	confidence := 0.45
+	if c.achieved() < fewWarps || c.gather() >= gatherMatters {
+		confidence = 0.75
+	}
+	f := out.Add(confidence, "warps wait for loads for %s of their time, and no resource is busy", percent(share))
+	at, most := c.limiter()
+	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
+	f.Because("%s of the possible warps are there on average; each waits for its own loads", percent(c.achieved()))
+	if scattered {
+		f.Because("addresses are scattered: random sectors reach about %s of the peak of DRAM", percent(randomDRAM))
+	}
+	f.Places = c.places("stall_long_sb")
+	c.expect(f, r)
+}

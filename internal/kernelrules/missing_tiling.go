@@ -1,0 +1,82 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var missingTiling = Rule{
+	ID:    "missing_tiling",
+	Title: "The same data is loaded again and again through L1",
+	Since: "0.2",
+	Needs: []Need{needTime, needL1, needGlobal, needDRAMBytes},
+	Doc: `
+Threads load the same data from global memory many times, as a matrix product that fetches both operands for each multiplication, or a stencil that loads every neighbour. It
+is a finding when L1 or the load unit limits the kernel (60 % or more), accesses are coalesced (under a quarter of excess), global loads are at least half of the passes of L1 or a fifth of the instructions,
+and at least four times the bytes that DRAM moves are asked of L1: each byte is loaded four times.
+
+After the repair a tile in shared memory and registers gives an eighth of the loads, never less than one for each byte of DRAM; multiply-adds then run at three quarters of their peak.`,
+	Limits: `
+What tiling can save depends on how often data is used again: of a stencil less than of a product. Data that is shared through L2 by other kernels counts as loaded once.`,
+	Fix: `
+Load a tile into shared memory once, use it from there, and keep several results a thread in registers:
+
+    __shared__ float a[64][16], b[16][64];
+    for (int k = 0; k < K; k += 16) {
+        load(a, b, k); __syncthreads();
+        for (int i = 0; i < 16; i++) for (r...) for (c...) acc[r][c] += a[..][i] * b[i][..];
+        __syncthreads();
+    }
+
+A stencil marches along one axis with a queue of planes in registers.`,
+	RefutedBy: `Loads are different addresses each: bytes asked of L1 are about those that DRAM moves.`,
+	Check:     checkMissingTiling,
+}
+
+const (
+	tilingReuse  = 4    // bytes asked of L1 over bytes of DRAM
+	tilingPasses = 0.5  // of L1's passes are global loads
+	tilingLoads  = 0.2  // or of the instructions
+	tilingSaves  = 8    // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
+	tilingWorst  = 2    // a tile without registers: halves, as stencils show
+	tiledFMA     = 0.75 // of the FP32 pipe, as tiled products reach
+)
+
+func checkMissingTiling(c *Case, out *Findings) {
+	if !c.limitedBy(kernel.L1, kernel.LSUIn, kernel.L1Fill) || !(c.excessShare() < excessMatters) {
+		return
+	}
+	dram, _ := c.dramBytes()
+	reuse := c.usedBytes() / dram
+	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads", "smsp__inst_executed_op_global_ld.sum") / c.instructions()
+	passes := c.globalPasses() / c.wavefronts()
+	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) {
+		return
+	}
+	f := out.Add(0.85, "global loads ask L1 for %.0f times the bytes that DRAM moves", reuse)
+	f.Because("%s asked for, %s from and to DRAM", bytesText(c.usedBytes()), bytesText(dram))
+	f.Because("L1 is at %s, the load unit at %s of its peak; %s of the instructions are global loads", percent(c.use(kernel.L1)), percent(c.use(kernel.LSUIn)), percent(loads))
+	f.Places = c.places("loads")
+	saves := math.Min(tilingSaves, math.Max(1, reuse))
+	through := []kernel.Resource{kernel.L1, kernel.LSUIn, kernel.ALU, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill}
+	r := asNow().leave(1/saves, through...)
+	r.cap[kernel.FMA] = tiledFMA
+	ffma := c.mix("FFMA")
+	r.leave(math.Max(ffma/tiledFMA, 1/saves), kernel.Issue)
+	worst := 0.0
+	for _, at := range through[:3] {
+		worst = math.Max(worst, orZero(c.use(at))/tilingWorst)
+	}
+	r.high = worst
+	c.expect(f, r)
+}
+
+// globalPasses is passes of L1 for global loads and stores.
+func (c *Case) globalPasses() float64 {
+	if v := known(c.TagRequests()); v >= 0 {
+		return v
+	}
+	shared, _, _, ok := c.SharedWavefronts()
+	return c.wavefronts() - known(shared, ok)
+}

@@ -1,0 +1,56 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var narrowAccess = Rule{
+	ID:    "narrow_access",
+	Title: "Each load or store moves a byte or two",
+	Since: "0.2",
+	Needs: []Need{needTime, needRequests, needGlobal, needLanes, needDRAM, needL1},
+	Doc: `
+A load of a warp moves 32 times the width of the type. With one byte a lane that is one sector, and as many instructions are needed as for sixteen bytes a lane. It is a finding
+when global accesses move 64 bytes a request or less (two bytes a lane), side by side (under a quarter of excess) and with full warps (24 lanes or more), they are at least 5 % of the
+instructions, and nothing is at 80 % of its peak.
+
+After the repair four times the bytes travel with an instruction: a quarter of the instructions, requests and passes of L1 remain, and the work takes a quarter of the blocks or of the loop.`,
+	Limits: `
+Bytes that lie apart cannot be loaded together. Alignment is needed: 16-byte loads want addresses that are multiples of 16.`,
+	Fix: `
+Load a vector, work on its parts, store a vector:
+
+    uint4 v = reinterpret_cast<const uint4 *>(in)[i];      // 16 bytes a thread
+    uchar4 *b = reinterpret_cast<uchar4 *>(&v); ...
+    reinterpret_cast<uint4 *>(out)[i] = v;`,
+	RefutedBy: `The same kernel on 4-byte elements, with as many elements, takes four times as long.`,
+	Check:     checkNarrow,
+}
+
+const (
+	narrowBytes   = 64   // a request: two bytes a lane
+	narrowShare   = 0.05 // of the instructions: else the accesses are not what it is about
+	narrowBusy    = 0.8
+	narrowWidens  = 4
+	sectorsNarrow = narrowBytes / sectorBytes
+)
+
+func checkNarrow(c *Case, out *Findings) {
+	requests := c.number("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") + orZero(c.number("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"))
+	sectors := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") + orZero(c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"))
+	per := sectors / requests
+	share := c.globalInstructions() / c.instructions()
+	_, most := c.limiter()
+	if !(per > 0 && per <= sectorsNarrow) || !(c.excessShare() < excessMatters) || !(share >= narrowShare) || !(c.lanes() >= lanesWasted) || !(most < narrowBusy) {
+		return
+	}
+	f := out.Add(0.85, "a load or store of a warp moves %s bytes", digits(per*sectorBytes))
+	f.Because("%s requests for %s sectors; %s of the instructions access global memory", digits(requests), digits(sectors), percent(share))
+	f.Because("nothing is used to more than %s", percent(most))
+	f.Places = c.places("global")
+	r := asNow().times(1.0/narrowWidens, kernel.Issue, kernel.L1, kernel.LSUIn, kernel.L2Tag, kernel.L1Req, kernel.ALU)
+	r.wait = math.Min(1, c.waveFloor()/narrowWidens)
+	c.expect(f, r)
+}

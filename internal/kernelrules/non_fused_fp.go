@@ -1,0 +1,54 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var nonFusedFP = Rule{
+	ID:    "non_fused_fp",
+	Title: "Multiplications and additions that could be one instruction",
+	Since: "0.2",
+	Needs: []Need{needTime, needFP, needIssue},
+	Doc: `
+A fused multiply-add does a * b + c in the slot of one instruction. It is a finding when separate multiplications and additions of one precision are both at least a tenth of the
+instructions, and arithmetic or issue is what limits the kernel (60 % or more). The smaller of the two counts is the most that can be fused.
+
+After the repair that many instructions are gone.`,
+	Limits: `
+Additions that do not use a product cannot be fused: the finding is an upper bound, and its confidence says so. Fusing rounds once instead of twice: results differ in the last bit.`,
+	Fix: `
+Let the compiler fuse (it does by default), or write it:
+
+    y = fmaf(a, x, y);               // not __fadd_rn(__fmul_rn(a, x), y)
+    nvcc --fmad=true                 // not --fmad=false`,
+	RefutedBy: `The SASS shows that products are not what is added.`,
+	Check:     checkNonFused,
+}
+
+const fusable = 0.1 // of the instructions: kernels whose adds and products are not chained show up to 8 %
+
+func checkNonFused(c *Case, out *Findings) {
+	if !c.limitedBy(kernel.Issue, kernel.FMA, kernel.Heavy, kernel.FP64) {
+		return
+	}
+	for _, p := range []struct {
+		add, mul, fma, words string
+		pipe                 kernel.Resource
+	}{{"fadd", "fmul", "ffma", "single", kernel.FMA}, {"dadd", "dmul", "dfma", "double", kernel.FP64}} {
+		seconds := c.us() / 1e6
+		add, mul, fused := known(c.ThreadOps(p.add))*seconds, known(c.ThreadOps(p.mul))*seconds, known(c.ThreadOps(p.fma))*seconds
+		share := math.Min(add, mul) / lanesPerWarp / c.instructions()
+		if !(share >= fusable) {
+			continue
+		}
+		f := out.Add(0.75, "%s of the instructions are products and sums of %s precision that could be fused", percent(2*share), p.words)
+		f.Because("%s multiplications and %s additions by threads, and %s fused", digits(mul), digits(add), digits(fused))
+		f.Because("instruction issue is at %s, the pipe at %s of its peak", percent(c.use(kernel.Issue)), percent(c.use(p.pipe)))
+		f.Places = c.places("fmul")
+		pipe := math.Min(add, mul) / (add + mul + fused)
+		c.expect(f, asNow().leave(1-share, kernel.Issue).leave(1-pipe, p.pipe, kernel.Heavy))
+		return
+	}
+}

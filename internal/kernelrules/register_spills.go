@@ -1,0 +1,105 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var registerSpills = Rule{
+	ID:    "register_spills",
+	Title: "Registers are spilled to, or an array lies in, local memory",
+	Since: "0.2",
+	Needs: []Need{needTime, needLocal},
+	Doc: `
+Local memory is a thread's stack. It lies in device memory behind L1 and L2: what the compiler could not keep in registers, or an array with an index that is only known at
+run time, is read and written there. It is a finding when at least a tenth of the sectors that L1 moves for local and global memory are local.
+No share of instructions is asked for: local stores go through L1 to L2 at once, and 4 % of the instructions were seen to be 95 % of the traffic of L2.
+
+Whether the compiler spilled or an array is indexed is told apart by the count of spilling instructions (since 2025.1). The time after the repair is without the local passes of
+L1, the local sectors of L2 and the local instructions; DRAM moves at most what the kernel can touch.`,
+	Limits: `
+More registers a thread mean fewer warps: the repaired kernel may wait more, which the range does not hold. A spill in code that rarely runs is not found, rightly.`,
+	Fix: `
+Spilled: allow more registers, even if occupancy falls, or keep less alive at once (smaller unrolling, smaller tiles):
+
+    __launch_bounds__(256, 2)             // not (256, 8), which caps a thread at 32 registers
+    nvcc -maxrregcount=128                // the same for a file
+
+An array with an index known at run time: unroll the loop so that indices are constants, or put the array in shared memory, a column a thread:
+
+    __shared__ int cnt[64][256];          // cnt[bin][threadIdx.x]: no conflicts, no local memory`,
+	RefutedBy: `Compiling with -Xptxas -v shows no stack frame and no spills for this kernel.`,
+	Check:     checkSpills,
+}
+
+// localMatters is the share of L1 sectors that are local from which the stack is worth a word: a tenth of the traffic.
+const localMatters = 0.1
+
+func checkSpills(c *Case, out *Findings) {
+	loads, stores, ok := c.LocalSectors()
+	global := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") + c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
+	share := (loads + stores) / (loads + stores + global)
+	if !ok || !(share >= localMatters) {
+		return
+	}
+	spilled := known(c.Spilling())
+	what, fix := "local memory", ""
+	switch {
+	case spilled > 0:
+		what = "registers spilled to local memory"
+	case spilled == 0:
+		what, fix = "an array in local memory, indexed at run time,", "Keep the array out of local memory: unroll so that its indices are constants, or lay it in shared memory with a column for each thread. More registers a thread do not help: nothing is spilled."
+	}
+	f := out.Add(0.9, "%s take %s of the traffic of L1", what, percent(share))
+	f.Fix = fix
+	f.Because("%s sectors of local loads and %s of local stores, beside %s of global memory", digits(loads), digits(stores), digits(global))
+	if n := c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads") + c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"); n > 0 {
+		f.Because("%s of the instructions are local loads and stores", percent(n/c.instructions()))
+	}
+	if spilled >= 0 {
+		f.Because("%s executed instructions are the compiler's spills; the kernel has %s registers a thread", digits(spilled), digits(c.number("launch__registers_per_thread")))
+	}
+	if dram, _ := c.dramBytes(); dram > reachableTwice*c.reachable() {
+		f.Because("DRAM moved %s, and the kernel's arrays are at most %s: the rest is stack", bytesText(dram), bytesText(c.reachable()))
+	}
+	f.Places = c.places("local")
+	c.expect(f, c.withoutStack(loads, stores, spilled == 0))
+}
+
+// withoutStack takes local memory out. An array moves to shared memory: its accesses stay, a pass each.
+func (c *Case) withoutStack(loads, stores float64, array bool) *repair {
+	r := asNow()
+	instructions := orZero(c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads")) +
+		orZero(c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"))
+	passes := localPasses(loads+stores, instructions)
+	if array {
+		passes -= instructions
+	} else {
+		r.leave(1-instructions/c.instructions(), kernel.Issue)
+		requests := orZero(c.globalInstructions()) + orZero(c.number("smsp__sass_inst_executed_op_shared.sum"))
+		r.leave(requests/(requests+instructions), kernel.LSUIn)
+	}
+	if w := c.wavefronts(); w > 0 && passes > 0 {
+		r.leave(math.Max(0, w-passes)/w, kernel.L1)
+	}
+	// L1 writes local stores through; loads go on only if they miss.
+	missed := loads * (1 - orZero(c.number("l1tex__t_sector_pipe_lsu_mem_local_op_ld_hit_rate.pct"))/100)
+	if v := c.number("l1tex__t_sectors_pipe_lsu_mem_local_op_ld_lookup_miss.sum"); v >= 0 {
+		missed = v
+	}
+	sectors := known(c.L2TexBytes()) / sectorBytes
+	r.leave(math.Max(0, sectors-missed-stores)/sectors, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill)
+	dram, _ := c.dramBytes()
+	r.leave(c.reachable()/dram, kernel.DRAM)
+	return r
+}
+
+// localPasses is the cycles of L1 of local accesses: a full line of four sectors in one pass, and one
+// pass a sector where lanes touch rows of their own.
+func localPasses(sectors, instructions float64) float64 {
+	if instructions > 0 && sectors/instructions > 2*lineBytes/sectorBytes {
+		return sectors
+	}
+	return sectors * sectorBytes / lineBytes
+}

@@ -1,0 +1,77 @@
+package kernelrules
+
+import (
+	"lacuna/internal/kernel"
+)
+
+var sfuPipe = Rule{
+	ID:    "sfu_pipe",
+	Title: "Special functions set the time",
+	Since: "0.2",
+	Needs: []Need{needTime, needXU, needIssue},
+	Doc: `
+Sine, cosine, exponential, logarithm, square root and division start on the XU pipe, 16 lanes a clock an SM: an eighth of the rate of a multiplication. There are two faults.
+
+The pipe itself is the limit (60 % or more, and issue under 75 %, so that other pipes have room to take the work): too many special functions.
+
+Or the precise library functions are: issue at 80 % or more, 12 to 200 instructions for each special function, and at least 5 % of them the
+comparisons, selections and branches of argument reduction. Then not the pipe but the code around it sets the time.
+
+After the repair: in the first case a third of the special functions remains and a fifth more other instructions; in the second, eight
+instructions a function and half of the XU pipe.`,
+	Limits: `
+What fraction of special functions an algorithm can do without only its author knows: the range is wide. Conversions with a 64-bit side run on the same pipe; where they
+prevail, fp64_pipe stands above. Fast functions are less precise: for sine about 2^-21 of absolute error, and wrong for large arguments.`,
+	Fix: `
+Where precision allows, the fast functions, one by one or for a file:
+
+    __sinf(x), __powf(x, y), __fdividef(x, y), __expf(x)      // not sinf, powf, /, expf
+    nvcc -use_fast_math
+
+Where the fast ones are already used: fewer of them. cos(k x) for k = 1, 2, ... follows from a recurrence; exp2f with a scaled argument saves a
+multiplication; some of the functions can be a polynomial on the FMA pipe.`,
+	RefutedBy: `Replacing every special function by its argument leaves the time as it is.`,
+	Check:     checkSFU,
+}
+
+const (
+	xuRoom          = 0.75 // issue below it has room for the work of the XU pipe
+	precisePerMUFU  = 12   // instructions a function from which the library's precise code is around it: fast ones take 2 to 8
+	precisePerMax   = 200  // beyond it special functions are not what the kernel is about
+	reductionShare  = 0.05 // of instructions: comparisons and branches of argument reduction
+	issueFull       = 0.8
+	fastPerMUFU     = 8
+	functionsLeft   = 0.3
+	functionsAdd    = 1.2
+	reducedFunction = 0.5
+)
+
+func checkSFU(c *Case, out *Findings) {
+	xu, issue := c.use(kernel.XU), c.use(kernel.Issue)
+	mufu := c.mix("MUFU")
+	if c.limitedBy(kernel.XU) && issue < xuRoom {
+		if c.modified(isF64Conversion) >= conversionShare {
+			return
+		}
+		f := out.Add(0.85, "the pipe of special functions is at %s of its peak", percent(xu))
+		f.Because("instruction issue is at %s: other pipes have room", percent(issue))
+		if mufu > 0 {
+			f.Because("%s of the instructions are special functions", percent(mufu))
+		}
+		f.Places = c.places("mufu")
+		r := asNow().leave(functionsLeft, kernel.XU).times(functionsAdd, kernel.Issue)
+		c.expect(f, r)
+		return
+	}
+	per := 1 / mufu
+	if !(issue >= issueFull) || !(per >= precisePerMUFU && per <= precisePerMax) || !(c.mix("BSSY", "FSEL", "FSETP", "F2I") >= reductionShare) {
+		return
+	}
+	f := out.Add(0.8, "precise functions take %s instructions for each special one", digits(per))
+	f.Because("instruction issue is at %s, the pipe of special functions at %s: the code around them sets the time", percent(issue), percent(xu))
+	f.Because("%s of the instructions are comparisons, selections and branches as in argument reduction", percent(c.mix("BSSY", "FSEL", "FSETP", "F2I")))
+	f.Fix = "Use the fast functions where precision allows: __sinf, __powf, __fdividef, or -use_fast_math."
+	f.Places = c.places("mufu")
+	left := fastPerMUFU / per
+	c.expect(f, asNow().leave(left, kernel.Issue, kernel.ALU, kernel.FMA, kernel.Heavy).leave(reducedFunction, kernel.XU))
+}

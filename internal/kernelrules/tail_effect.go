@@ -1,0 +1,56 @@
+package kernelrules
+
+import "math"
+
+var tailEffect = Rule{
+	ID:    "tail_effect",
+	Title: "The last wave of blocks fills few SMs",
+	Since: "0.2",
+	Needs: []Need{needTime, needWaves, needSMs, needActive, needDRAM},
+	Doc: `
+Blocks run in waves: as many as fit, then the next. With 1.1 waves the second is nearly empty and takes as long as the first. It is a finding
+when there are more than one and at most six waves (after that the tail is under a sixth), at least a fifth of the slots of the last one is empty, and SMs are really idle:
+the mean SM has work for less than 90 % of the time.
+
+The time after the repair is what full waves would take, and 5 % for the unevenness that remains.`,
+	Limits: `
+Blocks of uneven length fill a tail by themselves; then waves say little, and the idle time decides. Persistent kernels and clusters schedule themselves.`,
+	Fix: `
+Make blocks smaller, so that more fit and the last wave is a smaller part, or launch exactly one wave of blocks that take work until none is left:
+
+    kernel<<<grid * 4, block / 4>>>(...);
+
+    int blocks; cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 256, 0);
+    kernel<<<blocks * sm_count, 256>>>(x, n);           // for (i = ...; i < n; i += gridDim.x * blockDim.x)`,
+	RefutedBy: `SMs are busy all the time (cycles active near elapsed), or blocks of half the size change nothing.`,
+	Check:     checkTail,
+}
+
+const (
+	tailWaves   = 6    // beyond it the last wave is under a sixth of the time
+	tailEmpty   = 0.2  // of all slots of the whole waves: what is lost
+	tailLeft    = 1.05 // of the time of full waves: they are never exactly full
+	tailMatches = 0.15 // idle time that the waves do not explain is another's
+)
+
+func checkTail(c *Case, out *Findings) {
+	waves := c.waves()
+	full := waves / math.Ceil(waves)
+	if !c.hasTail() {
+		return
+	}
+	f := out.Add(0.85, "%.2f waves of blocks: the last one leaves %s of the slots empty", waves, percent(1-full))
+	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()), percent(full), digits(math.Ceil(waves)))
+	f.Because("the mean SM has work for %s of the time", percent(c.active()))
+	r := asNow()
+	r.wait = math.Min(1, full*tailLeft)
+	r.low, r.high = full, math.Min(1, full*(1+2*(tailLeft-1)))
+	c.expect(f, r)
+}
+
+// hasTail says that SMs are idle because the last wave is nearly empty.
+func (c *Case) hasTail() bool {
+	waves := c.waves()
+	full := waves / math.Ceil(waves)
+	return c.grid() >= c.sms() && waves > 1 && waves <= tailWaves && 1-full >= tailEmpty && c.active() < idleMatters && c.active() >= full-tailMatches
+}

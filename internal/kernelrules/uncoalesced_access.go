@@ -1,0 +1,106 @@
+package kernelrules
+
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
+
+var uncoalescedAccess = Rule{
+	ID:    "uncoalesced_access",
+	Title: "Threads of a warp read or write far apart",
+	Since: "0.2",
+	Needs: []Need{needTime, needDRAM, needGlobal},
+	Doc: `
+The 32 lanes of a warp ask for addresses that do not lie side by side, so that more sectors of 32 bytes are moved than the bytes used need.
+It is recognised from the addresses themselves: at least a quarter of the sectors that global loads and stores ask for carry nothing that
+is used, and what limits the kernel moves in proportion to sectors (DRAM, L2, or L1, used at 60 % of its peak or more, which is NVIDIA's line). Where nothing
+of that kind is near its limit, L1 absorbs the excess, and it costs nothing.
+
+The time after the repair is what is left when only used bytes travel: DRAM and L2 move those, L1 makes one pass for each full line of 128 bytes.`,
+	Limits: `
+Silent where addresses come from data (a linked list, a gather): there the spread is inherent. Reports of 2020.3 count sectors differently;
+older ones have none. The prediction assumes that every sector can be filled, which a change of layout gives and a shuffle may not.`,
+	Fix: `
+Let neighbouring threads touch neighbouring addresses. An array of structures becomes a structure of arrays:
+
+    struct Particle { float x, y, z, m, rest[12]; };      // 64 bytes apart: lanes use 4 of every 64
+    float v = p[i].x;
+
+    float *x;                                              // side by side: all bytes are used
+    float v = x[i];
+
+A thread that walks a row of its own becomes a warp that walks the row together (i = lane; i < n; i += 32); a transposed store goes
+through a tile in shared memory.`,
+	RefutedBy: `Sectors a request are near the ideal of the access width (4 for 4-byte loads, 16 for 16-byte ones), or the kernel does not get faster when the strided array is replaced by a dense one of the same length.`,
+	Check:     checkUncoalesced,
+}
+
+const (
+	// excessMatters is the share of sectors fetched or stored for nothing from which coalescing is worth a word: a quarter.
+	excessMatters = 0.25
+	// gatherMatters is the share of loads whose addresses come from loaded data from which spread is inherent.
+	gatherMatters = 0.5
+)
+
+func checkUncoalesced(c *Case, out *Findings) {
+	exc := c.excessShare()
+	if !(exc >= excessMatters) || c.gather() >= gatherMatters && exc >= gatherMatters {
+		return
+	}
+	if !c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req, kernel.L1Fill, kernel.LSUIn) {
+		return
+	}
+	at, most := c.limiter()
+	total, _, _ := c.GlobalSectors()
+	f := out.Add(0.9, "%s of the sectors of global accesses carry nothing that is used", percent(exc))
+	f.Because("loads and stores of global memory ask for %s sectors of 32 bytes, of which %s would do", digits(total), digits(total*(1-exc)))
+	for _, op := range []struct{ op, words string }{{"ld", "load"}, {"st", "store"}} {
+		if n := c.sectorsPerRequest(op.op); n > 0 {
+			used := c.number("smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".ratio", "smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".pct")
+			f.Because("%s sectors a %s of a warp; %s of the 32 bytes of a sector are used", digits(n), op.words, digits(used))
+		}
+	}
+	f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
+	f.Places = c.places("derived__memory_l2_theoretical_sectors_global_excessive")
+	c.expect(f, c.coalesced())
+}
+
+// coalesced is what is left when accesses move only the bytes that are used.
+func (c *Case) coalesced() *repair {
+	used := c.usedBytes()
+	dram, _ := c.dramBytes()
+	lines := used / lineBytes
+	r := asNow().
+		leave(used/dram, kernel.DRAM).
+		leave(used/known(c.L2TexBytes()), kernel.L2, kernel.L2Out, kernel.L1Fill)
+	requests := known(c.L2TexRequests())
+	r.leave(lines/requests, kernel.L2Tag)
+	// A partly filled sector of a store costs a whole one on the way to L2.
+	stored := orZero(c.number("lts__t_sectors_srcunit_tex_op_write.sum"))
+	full := stored * math.Min(1, c.storedUse())
+	r.leave((lines+full)/(requests+stored), kernel.L2In, kernel.L1Req)
+	// Passes of L1 fall from one a line touched to one a line used.
+	if w := c.wavefronts(); w > 0 {
+		r.leave(math.Max(0, w-math.Max(0, known(c.TagRequests())-lines))/w, kernel.L1)
+	}
+	return r
+}
+
+// storedUse is the share of the bytes of stored sectors that a store fills, 1 where that is not known.
+func (c *Case) storedUse() float64 {
+	if n := c.number("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"); n > 0 {
+		return n / sectorBytes
+	}
+	return 1
+}
+
+// nameOf is a resource in words.
+func nameOf(id kernel.Resource) string {
+	for _, r := range resources {
+		if r.id == id {
+			return r.name
+		}
+	}
+	return string(id)
+}

@@ -1,0 +1,19 @@
+package kernelrules
+
+import "math"
+
+// waveCycles is what a wave of blocks that load, compute and store once lives at least: the latency of
+// DRAM, launch and drain. invert_bytes of the corpus is 1,986 waves of 1,270 cycles, and nothing else
+// limits it; no kernel of the corpus with ten waves or more is below it.
+const waveCycles = 1270
+
+// waveFloor is the share of the time that waves of short blocks need whatever they compute; 0 where blocks loop
+// over much work (few waves), or where it is not known.
+func (c *Case) waveFloor() float64 {
+	clock := c.number("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max", "smsp__cycles_elapsed.avg", "sm__cycles_elapsed.max")
+	v := math.Floor(c.waves()) * waveCycles / clock
+	if !(v > 0) {
+		return 0
+	}
+	return math.Min(1, v)
+}
