@@ -43,8 +43,14 @@ func join(have, more *profile.Source) {
 	if have.Files == nil {
 		have.Files = more.Files
 	}
-	if have.Functions == nil {
-		have.Functions = more.Functions
+	known := make(map[profile.Function]bool, len(have.Functions))
+	for _, fn := range have.Functions {
+		known[fn] = true
+	}
+	for _, fn := range more.Functions { // the first copy may list only what had been loaded by then
+		if !known[fn] {
+			have.Functions = append(have.Functions, fn)
+		}
 	}
 }
 
