@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lacuna/internal/facts"
+	"lacuna/internal/model"
 )
 
 var inputPipeline = Rule{
@@ -55,6 +56,9 @@ func checkInputPipeline(c *Case, out *Findings) {
 		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() {
 			continue
 		}
+		if sure, _ := c.waitsForBatches(s); sure > 0 {
+			continue // worker_bound's
+		}
 		confidence, why := c.loads(s)
 		if confidence == 0 {
 			continue
@@ -79,11 +83,12 @@ func (s *site) repair(f *Finding) {
 
 // A site is a place in the loop where the host works between two calls while the device waits.
 type site struct {
-	name      string // of the range, loader or operator, or of what is issued next
-	rangeName string // the range that it lies in: of the user, or a loader's
-	loader    bool   // in a DataLoader
-	workers   bool   // in one with workers
-	idle      *tally // ns
+	name      string         // of the range, loader or operator, or of what is issued next
+	rangeName string         // the range that it lies in: of the user, or a loader's
+	rangeID   model.StringID // of the user's range, or 0
+	loader    bool           // in a DataLoader
+	workers   bool           // in one with workers
+	idle      *tally         // ns
 	n         int
 	feeds     int // how often a copy of data to the device follows
 	reads     int // how often a wait for a value precedes
@@ -154,7 +159,7 @@ func (c *Case) siteOf(p facts.HostPause, byName map[string]*site) *site {
 	loader, loaderNs, workers := c.loaderOf(p)
 	switch {
 	case p.Range != 0:
-		x.rangeName = c.Trace.Strings.Text(p.Range)
+		x.rangeName, x.rangeID = c.Trace.Strings.Text(p.Range), p.Range
 		x.name = x.rangeName
 	case workers || 2*loaderNs > p.IdleNs:
 		x.name, x.rangeName = loader, loader

@@ -72,6 +72,9 @@ func checkPeriodicStall(c *Case, out *Findings) {
 	if ran.name != "" && compiling.MatchString(ran.name) {
 		return // recompilation's
 	}
+	if 2*c.waitsForBatchesIn(stalls) > excess {
+		return // worker_bound's: batches of several workers come in bursts
+	}
 	c.addStalls(out, which, median, atMost, ran)
 }
 
@@ -108,6 +111,21 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 	if ran.isRange {
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))
 	}
+}
+
+// waitsForBatchesIn is for how long devices wait in the marked steps for batches that workers make, in ns.
+func (c *Case) waitsForBatchesIn(marked []bool) (ns float64) {
+	for _, s := range c.sites() {
+		if confidence, _ := c.waitsForBatches(s); confidence == 0 {
+			continue
+		}
+		for i, v := range s.idle.byStep {
+			if marked[i] {
+				ns += v
+			}
+		}
+	}
+	return ns
 }
 
 // waitsMoreFor is the cause for which devices wait longest in stalled steps beyond what they do in others.

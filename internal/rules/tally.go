@@ -121,6 +121,17 @@ func (t *tally) perStep() float64 {
 	return sum * t.c.PerStep
 }
 
+// everyStep is the sum over all steps, stalled ones too, by all steps; and in how many steps there is any.
+func (t *tally) everyStep() (perStep float64, steps int) {
+	for _, v := range t.byStep {
+		if v > 0 {
+			steps++
+		}
+		perStep += v * t.c.PerStep
+	}
+	return perStep, steps
+}
+
 // share is perStep of the mean step, 0 to 1, of a tally of ns.
 func (t *tally) share() float64 { return t.perStep() / max(1, t.c.StepNs) }
 
