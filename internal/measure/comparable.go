@@ -6,8 +6,7 @@ import (
 )
 
 // Differences says in what two sets of runs differ so that a comparison of their times means little:
-// GPU, driver, CUDA, clocks, libraries, the tool that slowed them. The first that differs of each kind, in
-// words; nothing: they are comparable as far as is known.
+// GPU, driver, CUDA, clocks, libraries. Each in words; nothing: they are comparable as far as is known.
 func Differences(before, after []*Run) (out []string) {
 	for _, f := range machineFields() {
 		if text := differs(f.name, valuesOf(before, f.of), valuesOf(after, f.of)); text != "" {
@@ -21,6 +20,19 @@ func Differences(before, after []*Run) (out []string) {
 		}
 	}
 	return out
+}
+
+// ToolsDiffer says that two sets of runs were watched by different profilers, which slow what they watch
+// by different amounts; "": they were not.
+func ToolsDiffer(before, after []*Run) string {
+	return differs("profiler", valuesOf(before, toolOf), valuesOf(after, toolOf))
+}
+
+func toolOf(r *Run) string {
+	if r.Tool == "" {
+		return "none"
+	}
+	return r.Tool
 }
 
 // A field is something of a run that must be equal.
@@ -41,12 +53,6 @@ func machineFields() []field {
 		{"driver", func(r *Run) string { return r.Machine.Driver }},
 		{"CUDA", func(r *Run) string { return r.Machine.CUDA }},
 		{"clocks", func(r *Run) string { return r.Machine.Clocks }},
-		{"profiler", func(r *Run) string {
-			if r.Tool == "" {
-				return "none"
-			}
-			return r.Tool
-		}},
 	}
 }
 

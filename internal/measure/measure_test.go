@@ -61,12 +61,22 @@ func TestDifferences(t *testing.T) {
 		{[]*Run{a}, []*Run{a}, ""},
 		{[]*Run{a}, []*Run{run("H200", "", "2.11", "")}, ""},
 		{[]*Run{a}, []*Run{run("H100", "580", "2.11", "")}, "GPU: before H200, after H100"},
-		{[]*Run{a}, []*Run{run("H200", "590", "2.12", "nsys")}, "driver: before 580, after 590; profiler: before none, after nsys; torch: before 2.11, after 2.12"},
+		{[]*Run{a}, []*Run{run("H200", "590", "2.12", "nsys")}, "driver: before 580, after 590; torch: before 2.11, after 2.12"},
 		{[]*Run{a, run("H100", "580", "2.11", "")}, []*Run{a, run("H100", "580", "2.11", "")}, "GPU differs within both sides: H100 and 1 more"},
 	} {
 		if got := strings.Join(Differences(test.before, test.after), "; "); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
+	}
+}
+
+func TestToolsDiffer(t *testing.T) {
+	a, b := []*Run{{Tool: "nsys"}}, []*Run{{}}
+	if got := ToolsDiffer(a, a) + ToolsDiffer(b, b); got != "" {
+		t.Error(got)
+	}
+	if got, want := ToolsDiffer(a, b), "profiler: before nsys, after none"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -36,15 +36,7 @@ func Open(ctx context.Context, path string, formats []*Format, opt Options) (*mo
 	if f.Read == nil {
 		return nil, fmt.Errorf("%s: is a report on single kernels without a timeline (%s); try lacuna kernel %[1]s", path, f.Title)
 	}
-	trace, err := f.Read(ctx, src, opt)
-	if err != nil {
-		return nil, err
-	}
-	trace.Info.Path, trace.Info.Format = path, f.Name
-	if trace.Info.Bytes == 0 {
-		trace.Info.Bytes = max(src.Size, src.Done())
-	}
-	return trace, nil
+	return f.trace(ctx, src, opt)
 }
 
 // OpenProfile reads the kernel report at path with the format that recognises it.
@@ -57,11 +49,42 @@ func OpenProfile(ctx context.Context, path string, formats []*Format, opt Option
 	if f.Profile == nil {
 		return nil, fmt.Errorf("%s: is a timeline without kernel counters (%s); try lacuna report %[1]s, which names the kernels worth an ncu run", path, f.Title)
 	}
+	return f.report(ctx, src, opt)
+}
+
+// OpenEither reads what is at path: a capture or a kernel report. The other is nil.
+func OpenEither(ctx context.Context, path string, formats []*Format, opt Options) (*model.Trace, *profile.Report, error) {
+	src, f, err := recognise(ctx, path, formats, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer src.Close()
+	if f.Read == nil {
+		report, err := f.report(ctx, src, opt)
+		return nil, report, err
+	}
+	trace, err := f.trace(ctx, src, opt)
+	return trace, nil, err
+}
+
+func (f *Format) trace(ctx context.Context, src *Source, opt Options) (*model.Trace, error) {
+	trace, err := f.Read(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
+	trace.Info.Path, trace.Info.Format = src.Path, f.Name
+	if trace.Info.Bytes == 0 {
+		trace.Info.Bytes = max(src.Size, src.Done())
+	}
+	return trace, nil
+}
+
+func (f *Format) report(ctx context.Context, src *Source, opt Options) (*profile.Report, error) {
 	report, err := f.Profile(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}
-	report.Path, report.Format = path, f.Name
+	report.Path, report.Format = src.Path, f.Name
 	if report.Bytes == 0 {
 		report.Bytes = max(src.Size, src.Done())
 	}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
+)
+
+// The measures of a capture sum to the report's budget, whose mean they are the samples of.
+func TestMeasuresAreTheReports(t *testing.T) {
+	for _, path := range []string{"system/pageable_copies/slow/torch.json.gz", "system/tiny_kernels/slow/nsys.sqlite.zst"} {
+		t.Run(path, func(t *testing.T) {
+			path := "../../../shared/corpus/" + path
+			if _, err := os.Stat(path); err != nil {
+				t.Skip("no corpus: ", err)
+			}
+			trace, err := reader.Open(context.Background(), path, readers.All, reader.Options{Need: MeasureNeeds})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := facts.Of(trace)
+			run, err := Measures(f, facts.StepOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := Build([]*facts.Facts{f}, Options{Top: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			near := func(what string, want float64) {
+				m := run.Find(what)
+				if m == nil {
+					t.Errorf("no measure %s", what)
+					return
+				}
+				sum := 0.0
+				for _, x := range m.Samples {
+					sum += x
+				}
+				if got := sum / float64(len(m.Samples)); math.Abs(got-want) > 0.02*want+1e-3 {
+					t.Errorf("%s: mean %v, the report has %v", what, got, want)
+				}
+			}
+			near("step", want.Steps.MeanMs)
+			near("compute", want.Budget.Compute)
+			near("copy", want.Budget.Copy)
+			near("idle", want.Budget.Idle)
+			kernels := 0
+			for _, k := range want.TopKernels {
+				if k.ShareOfStep > 0.01 {
+					near("kernel:"+k.Name, k.MsPerStep)
+					kernels++
+				}
+			}
+			if kernels == 0 {
+				t.Error("no kernel was compared")
+			}
+			ranges := 0
+			for _, m := range run.Measures {
+				if strings.HasPrefix(m.Name, "range:") {
+					ranges++
+				}
+				if len(m.Samples) == 0 {
+					t.Errorf("%s has no samples", m.Name)
+				}
+			}
+			if ranges == 0 {
+				t.Error("no range was measured")
+			}
+		})
+	}
+}
