@@ -15,9 +15,9 @@ var evenSteps = Change{
 	Syntax: "even-steps[:STEP,STEP,…]",
 	Title:  "the host works no longer in steps that stall than in the others",
 	Doc: `Stalled steps are those that are named by their number, or those longer than one and a half times the median. What the host does in
-them beyond the median of the other steps is left out: first pauses between two calls that are longer than any pause of a usual
-step, the longest first, then calls that take longer than the median of their name elsewhere, or that no other step
-makes. Work on the device stays: use drop-range where the stall launches some.`,
+them, and in the step behind, beyond the median of the other steps is left out: of pauses between two calls the longest first, down to a
+usual pause; of calls those that take ten times as long as the same call elsewhere, or that no other step makes. Work on
+the device stays: use drop-range where the stall launches some.`,
 	Assumes: "what the host does in those steps and not in the others can be left out, done elsewhere or in the background",
 	NotWhen: "long steps are long because their batches are larger",
 	Example: "even-steps",
@@ -64,9 +64,7 @@ func stalledSteps(e *replay.Edit, arg string) (map[int32]bool, error) {
 		if err != nil || n < 0 {
 			return nil, fmt.Errorf("even-steps:%s: %q is no number of a step; write even-steps:8,16", arg, text)
 		}
-		if n >= e.Steps.First && n < e.Steps.Last {
-			out[int32(n)] = true
-		}
+		addStall(e, out, n)
 	}
 	if arg != "" {
 		return out, nil
@@ -78,17 +76,24 @@ func stalledSteps(e *replay.Edit, arg string) (map[int32]bool, error) {
 	slices.Sort(lens)
 	for i, s := range e.Steps.Steady() {
 		if float64(s.LenNs()) > stallFactor*float64(lens[len(lens)/2]) {
-			out[int32(e.Steps.First+i)] = true
+			addStall(e, out, e.Steps.First+i)
 		}
 	}
 	return out, nil
 }
 
+// addStall adds a step and the one behind it: a step of the device lasts until the first kernel of the next, and what stalls it may be
+// what the host does in front of that.
+func addStall(e *replay.Edit, out map[int32]bool, step int) {
+	if step >= e.Steps.First && step < e.Steps.Last {
+		out[int32(step)], out[int32(step+1)] = true, true
+	}
+}
+
 // hostUse is what the host does in usual steps, in ns.
 type hostUse struct {
-	totalNs   int64            // of all pauses in a step, in the median
-	longestNs int64            // the longest pause of any
-	calls     map[string]int64 // what a call takes without waiting, in the median, by name
+	totalNs int64            // of all pauses in a step, in the median
+	calls   map[string]int64 // what a call takes without waiting, in the median, by name
 }
 
 // usualHost looks at the steps that do not stall; nil if they are too few.
@@ -102,7 +107,6 @@ func usualHost(e *replay.Edit, stalled map[int32]bool) *hostUse {
 		}
 		owns[e.CallName(int32(i))] = append(owns[e.CallName(int32(i))], c.OwnNs)
 		totals[c.Step] += pauseNs(e, int32(i))
-		u.longestNs = max(u.longestNs, pauseNs(e, int32(i)))
 	}
 	if len(totals) < minUsualSteps {
 		return nil
@@ -141,7 +145,7 @@ func (u *hostUse) even(e *replay.Edit, step int32) (cutNs int64) {
 	slices.SortStableFunc(calls, func(a, b int32) int { return cmp.Compare(pauseNs(e, b), pauseNs(e, a)) })
 	excess := total - u.totalNs
 	for _, i := range calls {
-		if cut := min(excess, pauseNs(e, i)-u.longestNs); cut > 0 {
+		if cut := min(excess, pauseNs(e, i)-e.UsualPauseNs(e.Calls[i].Thread)); cut > 0 {
 			e.DropGap(i, pauseNs(e, i)-cut)
 			excess -= cut
 			cutNs += cut
