@@ -2,17 +2,17 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/kernelpages"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/profile"
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
 	"lacuna/internal/writers"
 )
 
@@ -22,28 +22,39 @@ var kernelCommand = Command{
 	Title: "Say why a kernel is slow, and what which repair would buy",
 	Doc: `
 REPORT is what Nsight Compute writes: a .ncu-rep file, or the CSV of ncu's raw
-or details page. Nsight Compute need not be there.
+or details page. Nsight Compute itself is not needed.
 
 Of each kernel it says what limits it, what to repair and how long it would then
 take, with the source lines where the time goes. Launches of one function with
 one grid and block are one kernel: what is printed is of the launch of median
-time. What a report lacks is named, with the --section of ncu that collects it.`,
+time. What a report lacks is named, with the --section of ncu that collects it.
+
+With --page it prints the pages of ncu itself, cell by cell. With --what-if it
+calculates the occupancy that other resources would give.
+
+To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 	Examples: []string{
 		"lacuna kernel gemm.ncu-rep",
 		"lacuna kernel gemm.ncu-rep --kernel naive --format json",
-		"lacuna kernel gemm.ncu-rep --sort gain --top 1",
+		"lacuna kernel gemm.ncu-rep --svg roofline.svg --top 1",
+		"lacuna kernel gemm.ncu-rep --what-if regs=64,smem=32k,block=256",
+		"lacuna kernel gemm.ncu-rep --page raw --format csv",
 	},
-	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders},
+	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names, "units": pageUnits, "view": pageViews},
 	No:       "no launch is what --kernel and --launch ask for",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := kernelCall{
-			kernel: flags.String("kernel", "", "only kernels in whose name `REGEX` occurs"),
-			launch: optionalInt(flags, "launch", "only launch `N` of the report, from 0"),
-			sort:   flags.String("sort", kernelreport.SortTime, "`ORDER` of kernels: time, gain (what repairs save) or name"),
-			top:    flags.Int("top", 0, "at most `N` kernels in detail (default 3, json all)"),
-			format: flags.String("format", "text", "`FORMAT` is text, json, csv or markdown"),
-
+			kernel:  flags.String("kernel", "", "only kernels in whose name `REGEX` occurs"),
+			launch:  optionalInt(flags, "launch", "only launch `N` of the report, from 0"),
+			sort:    flags.String("sort", kernelreport.SortTime, "`ORDER` of kernels: time, gain (what repairs save) or name"),
+			top:     flags.Int("top", 0, "at most `N` kernels in detail (default 3, json and csv all)"),
+			format:  flags.String("format", "text", "`FORMAT` is text, json, csv or markdown"),
 			verbose: flags.BoolP("verbose", "v", false, "all that is known of every finding, and what the profiler's own rules said"),
+			svg:     flags.String("svg", "", "draw the roofline into `FILE` too"),
+			whatIf:  flags.String("what-if", "", "the occupancy with other `RESOURCES`: regs=64,smem=32k,block=256"),
+			page:    flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
+			units:   flags.String("units", "auto", "of a page: `UNITS` are auto or base"),
+			view:    flags.String("view", "", "of the source page: `VIEW` is sass, cuda or cuda,sass"),
 		}
 		return call.run
 	},
@@ -51,17 +62,32 @@ time. What a report lacks is named, with the --section of ncu that collects it.`
 
 // A kernelCall is the flags of kernel.
 type kernelCall struct {
-	kernel *string
-	launch *int
-	sort   *string
-	top    *int
-	format *string
-
+	kernel  *string
+	launch  *int
+	sort    *string
+	top     *int
+	format  *string
 	verbose *bool
+	svg     *string
+	whatIf  *string
+
+	page, units, view *string
 }
 
 func kernelOrders() []string {
 	return []string{kernelreport.SortTime, kernelreport.SortGain, kernelreport.SortName}
+}
+
+func pageUnits() []string { return []string{"auto", "base"} }
+
+// pageViews is every view that a page has.
+func pageViews() []string {
+	for _, p := range kernelpages.All {
+		if len(p.Views) > 0 {
+			return p.Views
+		}
+	}
+	return nil
 }
 
 func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
@@ -76,21 +102,36 @@ func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case *c.page != "":
+		return c.writePages(env, in, opt)
+	case *c.whatIf != "":
+		return c.calculate(env, in, opt)
+	}
 	r, err := kernelreport.Build(in, opt)
 	if err != nil {
 		return noLaunch(args[0], err)
 	}
-	return c.write(env, r)
+	if err := c.write(env, r); err != nil || *c.svg == "" {
+		return err
+	}
+	return c.draw(env, r)
 }
 
 // options checks the call before a file is read.
 func (c kernelCall) options() (kernelreport.Options, error) {
 	opt := kernelreport.Options{Launch: *c.launch, Sort: *c.sort}
-	if *c.launch < -1 {
+	switch {
+	case *c.launch < -1:
 		return opt, errCall("kernel: --launch counts from 0")
-	}
-	if *c.top < 0 {
+	case *c.top < 0:
 		return opt, errCall("--top %d: want a number of kernels", *c.top)
+	case *c.page == "" && *c.view != "":
+		return opt, errCall("--view %s: is for --page source", *c.view)
+	case *c.page == "" && *c.units != "auto":
+		return opt, errCall("--units %s: is for --page raw and --page details", *c.units)
+	case *c.page != "" && (*c.whatIf != "" || *c.svg != ""):
+		return opt, errCall("--page %s: prints nothing else; leave --what-if and --svg out", *c.page)
 	}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
@@ -99,59 +140,87 @@ func (c kernelCall) options() (kernelreport.Options, error) {
 		}
 		opt.Kernel = re
 	}
+	formats := tableFormats()
+	if *c.page != "" {
+		if err := c.checkPage(); err != nil {
+			return opt, err
+		}
+		formats = []string{"text", "csv"}
+	}
 	if err := oneOf("--sort", *c.sort, kernelOrders()); err != nil {
 		return opt, err
 	}
-	return opt, oneOf("--format", *c.format, tableFormats())
+	return opt, oneOf("--format", *c.format, formats)
 }
 
-// needReports is needInputs for kernel reports.
-func needReports(command string, args []string) error {
-	if len(args) == 0 {
-		return errCall("%s: no REPORT given; try lacuna %s report.ncu-rep, which ncu --set full --import-source yes -o report PROGRAM writes", command, command)
+func (c kernelCall) checkPage() error {
+	if err := oneOf("--page", *c.page, kernelpages.Names()); err != nil {
+		return err
 	}
-	return needInputs(command, args)
+	if err := oneOf("--units", *c.units, pageUnits()); err != nil {
+		return err
+	}
+	views := kernelpages.Find(*c.page).Views
+	switch {
+	case *c.view == "":
+	case len(views) == 0:
+		return errCall("--view %s: page %s has no views", *c.view, *c.page)
+	default:
+		return oneOf("--view", *c.view, views)
+	}
+	return nil
 }
 
-// readProfile opens a kernel report and shows on stderr how far it is.
-func (e *Env) readProfile(ctx context.Context, path string) (*profile.Report, error) {
-	bar := e.newProgress(path)
-	defer bar.stop()
-	return reader.OpenProfile(ctx, path, readers.All, reader.Options{
-		Progress: bar.set,
-		Notice:   func(text string) { bar.above(e, path+": "+text) },
+// writePages prints a page of each report, as ncu does.
+func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.Options) error {
+	var some []*profile.Report
+	for _, p := range in {
+		s, err := kernelreport.Pick(p, opt)
+		if err != nil {
+			return noLaunch(p.Path, err)
+		}
+		some = append(some, s)
+	}
+	page := env.page()
+	return env.write(func(w io.Writer) error {
+		for i, p := range some {
+			if i > 0 {
+				if _, err := io.WriteString(w, "\n"); err != nil {
+					return err
+				}
+			}
+			if err := kernelpages.Write(w, p, *c.page, kernelpages.Options{Units: *c.units, View: *c.view, Format: *c.format, Width: page.Width}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-func (e *Env) readProfiles(ctx context.Context, paths []string) ([]*profile.Report, error) {
-	var out []*profile.Report
-	for _, path := range paths {
-		p, err := e.readProfile(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if len(p.Launches) == 0 {
-			return nil, fmt.Errorf("%s: the report holds no kernel launch (%d bytes read%s); profile again: a program that ends early, or --kernel-name and --launch-skip that match nothing, leave such files", path, p.Bytes, lostWords(p))
-		}
-		out = append(out, p)
+// calculate answers --what-if.
+func (c kernelCall) calculate(env *Env, in []*profile.Report, opt kernelreport.Options) error {
+	if *c.format != "text" && *c.format != "json" {
+		return errCall("--what-if %s: has --format text and json", *c.whatIf)
 	}
-	return out, nil
-}
-
-// lostWords is what a report lost, in short, after a comma.
-func lostWords(p *profile.Report) string {
-	text := ""
-	for _, l := range p.Losses.All() {
-		text += fmt.Sprintf(", %s: %s", l.Code, l.Example)
+	x, err := kernelreport.WhatIf(in, opt, *c.whatIf)
+	if err != nil {
+		var none *kernelreport.NoMatchError
+		if asNoMatch(err, &none) {
+			return noLaunch(in[0].Path, err)
+		}
+		return errCall("--what-if %w", err)
 	}
-	return text
-}
-
-// noLaunch makes the answer "no" of a selection that leaves nothing.
-func noLaunch(path string, err error) error {
-	var none *kernelreport.NoMatchError
-	if errors.As(err, &none) {
-		return &statusError{No, fmt.Errorf("%s: %w", path, err)}
+	page := env.page()
+	err = env.write(func(w io.Writer) error {
+		if *c.format == "json" {
+			return writers.CalculationsJSON(w, x)
+		}
+		return writers.CalculationsText(w, x, page)
+	})
+	for i := range x.Kernels {
+		if err == nil && x.Kernels[i].Error != "" {
+			return &statusError{status: No}
+		}
 	}
 	return err
 }
@@ -168,7 +237,7 @@ func (c kernelCall) write(env *Env, r *kernelreport.Report) error {
 		case "markdown":
 			return writers.KernelMarkdown(w, r, c.told())
 		}
-		return writers.KernelText(w, r, nil, page, writers.KernelDetail{Top: c.told(), Whole: *c.verbose})
+		return writers.KernelText(w, r, kernelNext(r), page, writers.KernelDetail{Top: c.told(), Whole: *c.verbose})
 	})
 }
 
@@ -181,4 +250,17 @@ func (c kernelCall) told() int {
 		return *c.top
 	}
 	return usualTop
+}
+
+// draw writes the roofline of --svg.
+func (c kernelCall) draw(env *Env, r *kernelreport.Report) error {
+	var text strings.Builder
+	drawn, err := writers.RooflineSVG(&text, r, *c.top)
+	if err != nil {
+		return err
+	}
+	if !drawn {
+		return &statusError{No, fmt.Errorf("--svg %s: not drawn: no kernel here has counted floating-point work with its bytes; get it with ncu --set full", *c.svg)}
+	}
+	return writeTo(*c.svg, func() (*os.File, error) { return os.Create(*c.svg) }, func(w io.Writer) error { return writeText(w, text.String()) })
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -15,6 +16,7 @@ const maxKernelName = 64 << 10
 type kernelName struct {
 	whole string // without return type and parameters
 	base  string // the function alone
+	words string // what whole is made of, sorted: what is left to compare where even that is written in another way
 	bare  bool   // the name has neither template arguments nor parameters: it may be short
 }
 
@@ -44,7 +46,20 @@ func nameOfKernel(s string) kernelName {
 		s = nvidiaLambda.ReplaceAllString(s, "{lambda$1#$2}")
 	}
 	s = strings.NewReplacer("<true", "<1", ",true", ",1", "<false", "<0", ",false", ",0").Replace(s)
-	return kernelName{s, baseOfKernel(s), bare}
+	return kernelName{s, baseOfKernel(s), wordsOf(s), bare}
+}
+
+// word is an identifier or a number.
+var word = regexp.MustCompile(`[A-Za-z_]\w*|\d+`)
+
+// wordsOf is the words of a name, sorted, once each, without those that demanglers put where they please.
+func wordsOf(s string) string {
+	all := word.FindAllString(s, -1)
+	slices.Sort(all)
+	all = slices.DeleteFunc(slices.Compact(all), func(w string) bool {
+		return slices.Contains([]string{"lambda", "instance", "operator", "const", "void"}, w)
+	})
+	return strings.Join(all, " ")
 }
 
 // withoutParameters cuts the last balanced parentheses off, if a name ends with such.

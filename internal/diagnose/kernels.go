@@ -115,29 +115,37 @@ func (j *join) sizeOf(row int) size {
 	return size{[3]uint32{uint32(k.GridX[row]), uint32(k.GridY[row]), uint32(k.GridZ[row])}, [3]uint32{uint32(k.BlockX[row]), uint32(k.BlockY[row]), uint32(k.BlockZ[row])}}
 }
 
-// match finds for each kernel of the timeline what the reports say of it: by its whole name, else, where the two
-// write it too differently, by the function's name with grid and block. Of several, the one of the size that takes most.
+// match finds for each kernel of the timeline what the reports say of it: by its whole name; else, where the two write
+// it too differently, by the words in it with grid and block; else, where one has it short, by the function's name. Of
+// several, the one of the size that takes most.
 func (j *join) match() {
-	names := make([]kernelName, len(j.in.Kernels))
+	names := make([][]kernelName, len(j.in.Kernels))
 	for i := range j.in.Kernels {
-		names[i] = nameOfKernel(j.in.Kernels[i].Name)
+		k := &j.in.Kernels[i]
+		names[i] = append(names[i], nameOfKernel(k.Name))
+		if k.Mangled != "" {
+			names[i] = append(names[i], nameOfKernel(k.Mangled))
+		}
 	}
 	for _, x := range j.all {
-		for i := range names {
-			if names[i].whole == x.name.whole {
-				j.take(x, &j.in.Kernels[i], "name")
+		for _, way := range []struct {
+			by    string
+			sized bool // grid and block must be those of the report
+			like  func(n kernelName) bool
+		}{
+			{"name", false, func(n kernelName) bool { return n.whole == x.name.whole }},
+			{"words of the name", true, func(n kernelName) bool { return n.base == x.name.base && n.words == x.name.words }},
+			{"function", false, func(n kernelName) bool { return n.base == x.name.base && (n.bare || x.name.bare) }},
+		} {
+			for i := range names {
+				k := &j.in.Kernels[i]
+				if slices.ContainsFunc(names[i], way.like) && (!way.sized || x.sizes[size{k.Grid, k.Block}] > 0) {
+					j.take(x, k, way.by)
+				}
 			}
-		}
-		if x.of != nil {
-			continue
-		}
-		for i := range names {
-			k := &j.in.Kernels[i]
-			short := names[i].bare || x.name.bare // one of them is written without template arguments
-			if names[i].base != x.name.base || x.sizes[size{k.Grid, k.Block}] == 0 && !short {
-				continue
+			if x.of != nil {
+				break
 			}
-			j.take(x, k, "the function's name")
 		}
 	}
 }

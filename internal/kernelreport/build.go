@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"lacuna/internal/kernel"
@@ -40,7 +41,7 @@ func Build(in []*profile.Report, opt Options) (*Report, error) {
 		r.Inputs = append(r.Inputs, inputOf(p))
 		addCapture(&r.Capture, p, len(in) > 1)
 		picked := pick(p, opt)
-		groups = append(groups, grouped(i, picked)...)
+		groups = append(groups, grouped(i, p, picked)...)
 	}
 	if len(groups) == 0 {
 		return nil, noMatch(in, opt)
@@ -133,7 +134,7 @@ type group struct {
 }
 
 // grouped puts launches of the same function, size and device together, in the order of their first ones.
-func grouped(input int, launches []*profile.Launch) []*group {
+func grouped(input int, p *profile.Report, launches []*profile.Launch) []*group {
 	type key struct {
 		name        string
 		device      int
@@ -141,14 +142,20 @@ func grouped(input int, launches []*profile.Launch) []*group {
 	}
 	at := make(map[key]*group)
 	var out []*group
+	all := make([]*kernel.Kernel, len(p.Launches))
+	of := make(map[*profile.Launch]*kernel.Kernel, len(p.Launches))
+	for i, l := range p.Launches {
+		all[i] = kernel.Of(l)
+		of[l] = all[i]
+	}
 	for _, l := range launches {
 		k := key{l.Name, l.Device, l.Grid, l.Block}
 		g := at[k]
 		if g == nil {
-			g = &group{input: input}
+			g = &group{input: input, all: all}
 			at[k], out = g, append(out, g)
 		}
-		g.launches = append(g.launches, kernel.Of(l))
+		g.launches = append(g.launches, of[l])
 	}
 	return out
 }
@@ -173,7 +180,7 @@ func (g *group) middle() *kernel.Kernel {
 func (g *group) kernel() Kernel {
 	k := g.middle()
 	l := k.Launch
-	out := Kernel{Input: g.input, Launch: l.ID, Name: l.Name, Base: nameOf(l), Device: l.Device, Grid: l.Grid, Block: l.Block, Count: len(g.launches)}
+	out := Kernel{Input: g.input, Launch: l.ID, Name: l.Name, Base: nameOf(l), Mangled: l.Mangled, Device: l.Device, Grid: l.Grid, Block: l.Block, Count: len(g.launches)}
 	if len(l.Ranges) > 0 {
 		out.Range = l.Ranges[0].Stack
 	}
@@ -194,9 +201,12 @@ func (g *group) kernel() Kernel {
 		spread.MeanUs = out.TotalUs / float64(timed)
 		out.Spread = &spread
 	}
+	out.solOf(k)
+	out.rooflineOf(k)
 	out.stallsOf(k)
 	out.occupancyOf(k)
 	out.profilerOf(k)
+	out.findingsOf(g.all, k)
 	return out
 }
 
@@ -239,7 +249,7 @@ func sortKernels(all []Kernel, by string) {
 
 func inputOf(p *profile.Report) Input {
 	s := &p.Session
-	in := Input{Path: p.Path, Format: p.Format, Producer: p.Producer, Host: s.Target.Name, Command: s.CommandLine, Launches: len(p.Launches)}
+	in := Input{Path: p.Path, Format: p.Format, Producer: p.Producer, Host: s.Target.Name, Command: s.CommandLine, Program: programOf(p), Launches: len(p.Launches)}
 	if in.Host == "" {
 		in.Host = s.Host.Name
 	}
@@ -248,6 +258,26 @@ func inputOf(p *profile.Report) Input {
 	}
 	return in
 }
+
+// programOf is the command that was profiled, without the profiler and its options: what begins with the executable.
+func programOf(p *profile.Report) string {
+	paths := []string{p.Session.Executable}
+	for _, x := range p.Session.Processes {
+		paths = append(paths, x.Path)
+	}
+	words := strings.Fields(p.Session.CommandLine)
+	for _, path := range paths {
+		for i, w := range words {
+			if i > 0 && path != "" && base(w) == base(path) {
+				return strings.Join(words[i:], " ")
+			}
+		}
+	}
+	return ""
+}
+
+// base is the last part of a path of any system.
+func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // addCapture adds what one report says of itself. The path stands in front if there are several.
 func addCapture(c *Capture, p *profile.Report, several bool) {

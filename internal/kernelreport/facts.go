@@ -6,6 +6,49 @@ import (
 	"lacuna/internal/kernel"
 )
 
+// NoWait is the group of a warp that waits for nothing.
+const NoWait = kernel.NoWait
+
+// solOf is how near the kernel is to what its device can do, and what bounds it.
+func (out *Kernel) solOf(k *kernel.Kernel) {
+	s := k.SpeedOfLight()
+	if s == nil {
+		return
+	}
+	out.Class, out.ClassWhy = string(s.Class), s.Why
+	if l, ok := s.Limiter(); ok {
+		out.Limiter = l.Resource.Words()
+	}
+	x := &SOL{SMPct: known(s.SM), MemoryPct: known(s.Memory), Parts: []SOLPart{}}
+	for _, l := range s.Loads {
+		x.Parts = append(x.Parts, SOLPart{string(l.Resource), l.Resource.Words(), 100 * l.Share})
+	}
+	if x.SMPct != nil || x.MemoryPct != nil || len(x.Parts) > 0 {
+		out.SOL = x
+	}
+}
+
+// known is a share in percent; nil for a negative one, which says that it was not collected.
+func known(share float64) *float64 {
+	if share < 0 {
+		return nil
+	}
+	share *= 100
+	return &share
+}
+
+// rooflineOf is where the kernel stands under the roofs of its device.
+func (out *Kernel) rooflineOf(k *kernel.Kernel) {
+	r := k.Roofline()
+	if r == nil {
+		return
+	}
+	for _, p := range r.Points {
+		out.Roofline = append(out.Roofline, Point{Precision: p.Precision, Level: p.Level, Flops: p.Flops, Intensity: p.Intensity, Ceiling: p.Ceiling,
+			Peak: p.Peak, Bandwidth: p.Bandwidth, Ridge: p.Ridge, RoofPct: 100 * p.Reached, ByEfficiency: p.ByEfficiency(), ByIntensity: p.ByIntensity()})
+	}
+}
+
 // stallsOf is what warps wait for.
 func (out *Kernel) stallsOf(k *kernel.Kernel) {
 	s := k.Stalls()
@@ -39,17 +82,10 @@ func (out *Kernel) occupancyOf(k *kernel.Kernel) {
 	if o == nil {
 		return
 	}
-	theoretical := 100 * o.Theoretical
-	x := &Occupancy{TheoreticalPct: &theoretical, Limiter: o.Limiter(), Limiting: o.Limiting, BlocksPerSM: o.Blocks, Registers: o.Resources.Registers,
+	x := &Occupancy{TheoreticalPct: known(o.Theoretical), AchievedPct: known(o.Achieved), Limiter: o.Limiter(), Limiting: o.Limiting, BlocksPerSM: o.Blocks, Registers: o.Resources.Registers,
 		SharedBytes: o.Resources.SharedBytes, Threads: o.Resources.Threads, Steps: []Step{}}
-	if o.Achieved >= 0 {
-		achieved := 100 * o.Achieved
-		x.AchievedPct = &achieved
-	}
 	if o.Waves >= 0 {
-		x.Waves = &o.Waves
-		tail := 100 * o.TailShare
-		x.TailPct = &tail
+		x.Waves, x.TailPct = &o.Waves, known(o.TailShare)
 	}
 	for _, s := range o.Steps {
 		x.Steps = append(x.Steps, Step{s.Words, 100 * s.Share})

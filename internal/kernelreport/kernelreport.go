@@ -28,6 +28,7 @@ type Input struct {
 	Host     string `json:"host"`
 	Created  string `json:"created"` // RFC 3339, UTC; "": not said
 	Command  string `json:"command"` // that was profiled; "": not said
+	Program  string `json:"program"` // the same without the profiler; "": not said
 	Launches int    `json:"launches"`
 }
 
@@ -50,6 +51,7 @@ type Kernel struct {
 	Launch     int       `json:"launch"`   // the one that everything below is of: the one of median time
 	Name       string    `json:"name"`     // demangled, with its parameters, as the report has it
 	Base       string    `json:"base"`     // the name alone
+	Mangled    string    `json:"mangled"`  // "": not said
 	Device     int       `json:"device"`
 	Grid       [3]uint32 `json:"grid"`
 	Block      [3]uint32 `json:"block"`
@@ -70,13 +72,15 @@ type Kernel struct {
 	StallParts []StallPart `json:"stall_parts"` // in words, most first
 	StallWhy   string      `json:"stall_why"`   // in a sentence; "": nothing stands out
 	// StallsSampled says that stalls are shares of samples: the exact counters were not collected.
-	StallsSampled bool `json:"stalls_sampled"`
-	Memory     *Memory     `json:"memory"`      // null: not collected
-	Mix        *Mix        `json:"mix"`         // null: not collected
-	Lines      []Line      `json:"source"`      // hot lines or instructions, worst first
-	LinesOf    string      `json:"source_of"`   // what Share in source is of: "samples"
+	StallsSampled bool    `json:"stalls_sampled"`
+	Memory        *Memory `json:"memory"`    // null: not collected
+	Mix           *Mix    `json:"mix"`       // null: not collected
+	Lines         []Line  `json:"source"`    // hot lines or instructions, worst first
+	LinesOf       string  `json:"source_of"` // what Share in source is of: "samples"
 
 	Findings  []Finding   `json:"findings"`
+	Together  *Together   `json:"together,omitempty"` // all repairs at once; nil: fewer than two have a prediction
+	Mentioned []Finding   `json:"mentioned"`          // true of the kernel, but worth too little, or the kernel is too short to say
 	Abstained []Abstained `json:"abstained"`
 	Profiler  []Said      `json:"profiler_says"` // what the profiler's own rules said
 }
@@ -107,7 +111,7 @@ type SOLPart struct {
 
 // A Point is a kernel's place in the roofline of one precision and level of memory.
 type Point struct {
-	Precision string  `json:"precision"` // fp64, fp32, fp16, tensor
+	Precision string  `json:"precision"` // fp64, fp32, fp16, "tensor fp16", "tensor bf16" ...
 	Level     string  `json:"level"`     // dram, l2, l1
 	Flops     float64 `json:"flops"`     // achieved, per second
 	Intensity float64 `json:"intensity"` // FLOP per byte of that level
@@ -116,6 +120,10 @@ type Point struct {
 	Bandwidth float64 `json:"bandwidth"` // bytes per second, of that level at most
 	Ridge     float64 `json:"ridge"`     // intensity from which arithmetic is the limit
 	RoofPct   float64 `json:"roof_pct"`  // achieved of Ceiling
+	// ByEfficiency is how many times as fast it would be under the same roof at its best.
+	ByEfficiency float64 `json:"by_efficiency"`
+	// ByIntensity is how many times the roof would rise if it moved so few bytes that arithmetic were the limit.
+	ByIntensity float64 `json:"by_intensity"`
 }
 
 // Occupancy is how many warps an SM holds, of those that it could.
@@ -204,6 +212,14 @@ type Finding struct {
 	RefutedBy   string   `json:"refuted_by"`
 	SameAs      string   `json:"same_as,omitempty"`
 	SymptomOf   string   `json:"symptom_of,omitempty"`
+}
+
+// Together is the kernel's time once all findings are repaired: their gains do not add up.
+type Together struct {
+	PredictedUs float64 `json:"predicted_us"`
+	LowUs       float64 `json:"low_us"`
+	HighUs      float64 `json:"high_us"`
+	Next        string  `json:"next"`
 }
 
 // Abstained is something that could not be judged: the form in which lacuna says "I cannot tell".

@@ -15,6 +15,7 @@ func (p *printer) kernelFindings(k *kernelreport.Kernel, d KernelDetail) {
 	case len(k.Findings) == 0 && (k.SOL != nil || len(k.Stalls) > 0):
 		p.line("")
 		p.prose("  ", 2, "No fault was found in it.")
+		p.mentioned(k, d)
 		return
 	case len(k.Findings) == 0:
 		return
@@ -34,6 +35,32 @@ func (p *printer) kernelFindings(k *kernelreport.Kernel, d KernelDetail) {
 		}
 		p.kernelFinding(k, f, first, n <= maxFindings || d.Whole, d.Whole)
 	}
+	if t := k.Together; t != nil && k.DurationUs != nil {
+		s := scaleOfUs(*k.DurationUs)
+		words := fmt.Sprintf("All of these together: about %s %s (%s to %s), %s", s.number(t.PredictedUs), s.symbol, s.number(t.LowUs), s.number(t.HighUs), timesWords(*k.DurationUs, t.PredictedUs))
+		if t.Next != "" {
+			words += "; then limited by " + t.Next
+		}
+		for _, l := range p.wrap(p.local(p.clean(words))+".", p.width()-2) {
+			p.line("  " + p.paint(bold, l))
+		}
+	}
+	p.mentioned(k, d)
+}
+
+// mentioned is what is true of the kernel but worth little.
+func (p *printer) mentioned(k *kernelreport.Kernel, d KernelDetail) {
+	if len(k.Mentioned) == 0 {
+		return
+	}
+	var titles []string
+	for i := range k.Mentioned {
+		if i == maxFindings && !d.Whole {
+			break
+		}
+		titles = append(titles, k.Mentioned[i].Title+" ["+k.Mentioned[i].Rule+"]")
+	}
+	p.prose("  ", 4, p.clean("Also true, but worth little here: "+strings.Join(titles, "; ")+"."))
 }
 
 // kernelFinding tells one fault: what it is, what its repair brings, where it sits, how to repair it.

@@ -16,15 +16,18 @@ func KernelJSON(w io.Writer, r *kernelreport.Report, top int) error {
 		notNil(&k.StallParts)
 		notNil(&k.Lines)
 		notNil(&k.Findings)
+		notNil(&k.Mentioned)
 		notNil(&k.Abstained)
 		notNil(&k.Profiler)
 		if k.Stalls == nil {
 			k.Stalls = kernelreport.Stalls{}
 		}
-		k.Findings = append([]kernelreport.Finding{}, k.Findings...)
-		for j := range k.Findings {
-			notNil(&k.Findings[j].Evidence)
-			notNil(&k.Findings[j].Where)
+		for _, list := range []*[]kernelreport.Finding{&k.Findings, &k.Mentioned} {
+			*list = append([]kernelreport.Finding{}, *list...)
+			for j := range *list {
+				notNil(&(*list)[j].Evidence)
+				notNil(&(*list)[j].Where)
+			}
 		}
 	}
 	notNil(&full.Inputs)

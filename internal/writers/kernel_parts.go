@@ -21,6 +21,9 @@ func (p *printer) meter(share float64, width int, style string) string {
 	return p.paint(style, strings.Repeat(p.pick("█", "#"), n)) + strings.Repeat(p.pick("░", "."), width-n)
 }
 
+// minMeter is how narrow a bar is made before its label is shortened.
+const minMeter = 10
+
 // A meterRow is a share with its name and a remark.
 type meterRow struct {
 	name, note, style string
@@ -34,7 +37,7 @@ func (p *printer) meters(rows []meterRow) {
 		label, notes = max(label, shown(r.name)), max(notes, shown(r.note))
 	}
 	const figures = 7 // "100.0 %"
-	label = min(label, max(12, p.width()*2/5))
+	label = min(label, max(12, p.width()-4-2-2-figures-minMeter))
 	width := min(meterWidth, p.width()-4-label-2-2-figures)
 	if room := p.width() - 4 - label - 2 - 2 - figures - 2 - notes; room >= 10 {
 		width = min(width, room)
@@ -84,7 +87,7 @@ func (p *printer) stalls(k *kernelreport.Kernel) {
 	if len(k.StallParts) == 0 {
 		return
 	}
-	p.subheading("What a warp does, % of its time")
+	p.subheading("What a warp waits for, % of its time between instructions")
 	var rows []meterRow
 	rest, n := 0.0, 0
 	for i, s := range k.StallParts {
@@ -93,7 +96,7 @@ func (p *printer) stalls(k *kernelreport.Kernel) {
 			n++
 			continue
 		}
-		row := meterRow{name: p.clean(s.Name), share: s.Share}
+		row := meterRow{name: p.clean(waitWords(s.Name)), share: s.Share}
 		if s.Cycles != nil && i < 3 {
 			row.note = three(*s.Cycles) + " cycles an instruction"
 		}
@@ -103,6 +106,14 @@ func (p *printer) stalls(k *kernelreport.Kernel) {
 		rows = append(rows, meterRow{name: counted(n, "other", "others"), share: rest})
 	}
 	p.meters(rows)
+}
+
+// waitWords is a group of stall reasons under a heading that says "waits for".
+func waitWords(name string) string {
+	if name == kernelreport.NoWait {
+		return "nothing: issuing or ready"
+	}
+	return strings.TrimPrefix(name, "waiting for ")
 }
 
 // maxLines is how many hot lines are shown.

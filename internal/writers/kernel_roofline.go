@@ -204,24 +204,24 @@ func levelWords(level string) string {
 
 // precisionWords is a precision.
 func precisionWords(precision string) string {
-	switch precision {
-	case "fp64", "fp32", "fp16", "bf16", "tf32", "int8", "fp8":
-		return strings.ToUpper(precision)
-	case "tensor":
-		return "tensor cores"
+	if rest, ok := strings.CutPrefix(precision, "tensor"); ok {
+		return strings.TrimSpace("tensor cores " + strings.ToUpper(strings.TrimSpace(rest)))
 	}
-	return precision
+	return strings.ToUpper(precision)
 }
 
-// pointWords is what a point's place means, in a sentence.
+// worthRaising is how much a roof must rise, or efficiency, for it to be told.
+const worthRaising = 1.1
+
+// pointWords is what a point's place means and what would lift it, in a sentence.
 func pointWords(x kernelreport.Point) string {
-	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP a byte, %s %% of the roof there", levelWords(x.Level), siWords(x.Flops), three(x.Intensity), percent(x.Flops/roofAt(x)))
-	ridge := x.Peak / x.Bandwidth
-	switch ratio := ridge / x.Intensity; {
-	case ratio > 1:
-		s += fmt.Sprintf("; its bandwidth is the roof (%sB/s) up to %s FLOP a byte", siWords(x.Bandwidth), three(ridge))
-	default:
-		s += fmt.Sprintf("; arithmetic is the roof (%sFLOP/s) from %s FLOP a byte on", siWords(x.Peak), three(ridge))
+	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP a byte, %s %% of the roof there", levelWords(x.Level), siWords(x.Flops), three(x.Intensity), percent(x.RoofPct/100))
+	if x.Intensity >= x.Ridge {
+		return s + fmt.Sprintf("; arithmetic is the roof (%sFLOP/s) from %s FLOP a byte on.", siWords(x.Peak), three(x.Ridge))
+	}
+	s += fmt.Sprintf("; bandwidth is the roof (%sB/s) up to %s FLOP a byte", siWords(x.Bandwidth), three(x.Ridge))
+	if x.ByIntensity >= worthRaising {
+		s += fmt.Sprintf(", where it is %s times as high", three(x.ByIntensity))
 	}
 	return s + "."
 }

@@ -28,7 +28,7 @@ func KernelText(w io.Writer, r *kernelreport.Report, next []Advice, page Page, d
 	}
 	if n := len(r.Kernels); n > d.Top && d.Top > 0 {
 		p.line("")
-		p.prose("", 0, fmt.Sprintf("%d more kernels are in the list above; --top %d tells all in detail, --kernel REGEX those of a name.", n-d.Top, n))
+		p.prose("", 0, fmt.Sprintf("Of the %d kernels in the list above, %d are told in detail: --top %d tells all, --kernel REGEX those of a name.", n, d.Top, n))
 	}
 	p.kernelTrust(r)
 	p.next(next)
@@ -83,8 +83,8 @@ func (p *printer) kernelTable(r *kernelreport.Report) {
 		seen[k.Name] = true
 	}
 	scale := scaleOfUs(largest)
-	columns := []gridColumn{{head: "kernel", flex: true}, {head: "calls", right: true, drop: 2}, {head: scale.symbol, right: true}, {head: "%", right: true, drop: 3},
-		{head: "bound by"}, {head: "to", right: true, drop: 1}, {head: "finding", drop: 4}}
+	columns := []gridColumn{{head: "kernel", flex: true}, {head: "calls", right: true, drop: 4}, {head: scale.symbol, right: true}, {head: "%", right: true, drop: 3},
+		{head: "bound by", drop: 1}, {head: "to", right: true, drop: 2}, {head: "finding", drop: 5}}
 	if p.ASCII {
 		columns[2].head = strings.ReplaceAll(columns[2].head, "µ", "u")
 	}

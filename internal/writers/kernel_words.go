@@ -69,7 +69,7 @@ func bytesWords(v float64) string { return siWords(v) + "B" }
 func classWords(class string) string {
 	switch class {
 	case "compute":
-		return "bound by arithmetic"
+		return "bound by compute"
 	case "memory:dram":
 		return "bound by DRAM"
 	case "memory:l2":
@@ -77,7 +77,7 @@ func classWords(class string) string {
 	case "memory:l1":
 		return "bound by L1 and shared memory"
 	case "latency":
-		return "bound by latency: it waits, and no unit is busy"
+		return "bound by latency"
 	case "launch":
 		return "too small to fill the GPU"
 	case "near_limit":

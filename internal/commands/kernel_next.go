@@ -1,0 +1,40 @@
+package commands
+
+import (
+	"fmt"
+	"regexp"
+
+	"lacuna/internal/kernelreport"
+	"lacuna/internal/writers"
+)
+
+// kernelNext is which commands to run after lacuna kernel, most useful first.
+func kernelNext(r *kernelreport.Report) []writers.Advice {
+	var out []writers.Advice
+	if len(r.Kernels) == 0 {
+		return nil
+	}
+	k := &r.Kernels[0]
+	in := &r.Inputs[k.Input]
+	path := writers.ShellWord(in.Path)
+	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" {
+		out = append(out, writers.Advice{Command: profileAgain(in, k, sections), Why: "collects what could not be judged of the first kernel"})
+	}
+	if o := k.Occupancy; o != nil && o.TheoreticalPct != nil && *o.TheoreticalPct < 100 {
+		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --launch %d --what-if regs=%d,smem=%d,block=%d", path, k.Launch, o.Registers, o.SharedBytes, o.Threads),
+			Why: "the occupancy with other resources: change the numbers"})
+	}
+	if len(k.Roofline) > 0 {
+		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --svg roofline.svg", path), Why: "the roofline as a picture"})
+	}
+	return append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path), Why: "what ncu prints of it"})
+}
+
+// profileAgain is the ncu command that profiles a kernel once more with sections.
+func profileAgain(in *kernelreport.Input, k *kernelreport.Kernel, sections string) string {
+	program := in.Program
+	if program == "" {
+		program = "PROGRAM"
+	}
+	return fmt.Sprintf("ncu %s --import-source yes -k %s -c 1 -o again %s", sections, writers.ShellWord("regex:^"+regexp.QuoteMeta(k.Base)+"$"), program)
+}
