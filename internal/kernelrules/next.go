@@ -159,8 +159,10 @@ type prediction struct {
 // by more than a tenth.
 const (
 	rangeDownUs = 1.5
-	rangeUpUs   = 6
+	rangeUpUs   = 4
 	rangeShare  = 0.1
+	// capSpread is how far what a repair reaches may be off, where the repair decides it.
+	capSpread = 1.25
 )
 
 // predict is the time after a repair.
@@ -174,7 +176,7 @@ func (c *Case) predict(r *repair) prediction {
 		}
 		best, centre, worst := c.caps(x)
 		if v, ok := r.cap[x.id]; ok {
-			best, centre, worst = math.Max(best, v), v, math.Min(worst, v)
+			best, centre, worst = math.Min(best, v*capSpread), v, v/capSpread
 		}
 		demand := t * use * r.left(x.id)
 		if probably := demand/centre + c.rampUs(x.id, demand); probably > p.us {

@@ -2,6 +2,7 @@ package kernelrules
 
 import (
 	"math"
+	"strings"
 
 	"lacuna/internal/kernel"
 )
@@ -13,11 +14,13 @@ var nonFusedFP = Rule{
 	Needs: []Need{needTime, needFP, needIssue},
 	Doc: `
 A fused multiply-add does a * b + c in the slot of one instruction. It is a finding when separate multiplications and additions of one precision are both at least a tenth of the
-instructions, and arithmetic or issue is what limits the kernel (60 % or more). The smaller of the two counts is the most that can be fused.
+instructions, and arithmetic or issue is what limits the kernel (60 % or more). The smaller of the two counts is the most that can be fused; where the report holds the code, sums that really use
+a product are counted.
 
 After the repair that many instructions are gone.`,
 	Limits: `
-Additions that do not use a product cannot be fused: the finding is an upper bound, and its confidence says so. Fusing rounds once instead of twice: results differ in the last bit.`,
+Additions that do not use a product cannot be fused: without the code the finding is an upper bound, and its confidence says so. Products that reach a sum through a branch are not
+counted. Fusing rounds once instead of twice: results differ in the last bit.`,
 	Fix: `
 Let the compiler fuse (it does by default), or write it:
 
@@ -43,7 +46,15 @@ func checkNonFused(c *Case, out *Findings) {
 		if !(share >= fusable) {
 			continue
 		}
-		f := out.Add(0.75, "%s of the instructions are products and sums of %s precision that could be fused", percent(2*share), p.words)
+		confidence, upper := 0.6, " at most"
+		// The code says which sums use a product.
+		if n := c.chained(strings.ToUpper(p.add), strings.ToUpper(p.mul)); n >= 0 {
+			if share = math.Min(share, n); !(share >= fusable) {
+				continue
+			}
+			confidence, upper = 0.9, ""
+		}
+		f := out.Add(confidence, "%s of the instructions are products and sums of %s precision that could be fused%s", percent(2*share), p.words, upper)
 		f.Because("%s multiplications and %s additions by threads, and %s fused", digits(mul), digits(add), digits(fused))
 		f.Because("instruction issue is at %s, the pipe at %s of its peak", percent(c.use(kernel.Issue)), percent(c.use(p.pipe)))
 		f.Places = c.places("fmul")

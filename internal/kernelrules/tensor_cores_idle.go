@@ -70,7 +70,8 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	f.Places = c.places("ffma")
 	// The time of the products at the FP32 pipe's peak, over what matrix instructions do more.
 	atPeak := ffma * c.use(kernel.Issue) * fp32PerIssue(major) / tensorRatio(major)
-	r := asNow().times(0, kernel.FMA, kernel.Heavy, kernel.LSUIn).times(1-ffma, kernel.Issue)
+	// With the products go the instructions that bring operands to them one by one.
+	r := asNow().times(0, kernel.FMA, kernel.Heavy, kernel.LSUIn).times(math.Max(0, 1-ffma-half-c.mix("LDS", "HADD2")), kernel.Issue)
 	if passes, _, _, ok := c.SharedWavefronts(); ok {
 		r.leave(math.Max(0, 1-passes/c.wavefronts()), kernel.L1)
 	}
