@@ -14,6 +14,18 @@ type code struct {
 
 // code is the kernel's machine code with counts; nil where the report lacks either.
 func (c *Case) code() *code {
+	if c.asm == nil {
+		if c.asm = c.readCode(); c.asm == nil {
+			c.asm = &code{}
+		}
+	}
+	if c.asm.list == nil {
+		return nil
+	}
+	return c.asm
+}
+
+func (c *Case) readCode() *code {
 	s := c.Launch.Source
 	if s == nil || len(s.Cubin) == 0 || c.Launch.Metric("inst_executed") == nil {
 		return nil

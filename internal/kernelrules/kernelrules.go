@@ -37,6 +37,8 @@ type Case struct {
 	*kernel.Kernel
 	All []*kernel.Kernel // every launch of the report in order: faults of pairs
 	At  int              // position of this one in All
+
+	asm *code // once looked for
 }
 
 // A Finding is a fault of a kernel.

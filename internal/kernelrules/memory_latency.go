@@ -13,7 +13,7 @@ var memoryLatency = Rule{
 	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
 A load from device memory takes about 0.6 us. To use a bandwidth, bandwidth times latency must be under way: 2.9 MB on an H200, 20 kB an SM. It is a finding when warps wait for loads for at least
-half of their time, nothing is near its limit (all below 60 %), and no other finding explains it: half of all kernels wait mostly for loads, and most of those are at the roof of DRAM.
+half of their time, nothing is near its limit (all below 60 %), the kernel takes at least 20 us (shorter ones wait for their first loads and end), and no other finding explains it: half of all kernels wait mostly for loads, and most of those are at the roof of DRAM.
 
 The time after the repair is that of the busiest resource when enough loads are under way. Random single sectors reach less of DRAM than streams:
 it fetches 64 bytes for 32, and rows change.`,
@@ -41,7 +41,7 @@ const (
 
 func checkMemoryLatency(c *Case, out *Findings) {
 	share := c.stall("long_scoreboard")
-	if !c.latencyBound() || !(share >= latencyMostly) {
+	if !c.latencyBound() || !(share >= latencyMostly) || !(c.us() >= coldStartUs) {
 		return
 	}
 	r := asNow()

@@ -1,5 +1,7 @@
 package kernelrules
 
+import "math"
+
 var smallGrid = Rule{
 	ID:    "small_grid",
 	Title: "Fewer blocks than the device has SMs",
@@ -8,8 +10,8 @@ var smallGrid = Rule{
 	Doc: `
 A block runs on one SM. With fewer blocks than SMs some SMs have nothing to do, whatever their blocks contain.
 
-What the chip as a whole needs (DRAM, L2, all instructions) stays the same with more blocks, so the time after the repair is what the busiest resource then needs; at worst the same work is
-spread over all SMs at the pace of now.`,
+What the chip as a whole needs (DRAM, L2, all instructions) stays the same with more blocks, so at best the time after the repair is what the busiest resource then needs; at worst the same work is
+spread over all SMs at the pace of now; the prediction is between.`,
 	Limits: `
 A grid can be small because there is no more work: then run several such kernels at once, in streams or a graph. A grid of one block or more for each SM that leaves SMs
 half empty is not this.`,
@@ -36,7 +38,11 @@ func checkSmallGrid(c *Case, out *Findings) {
 	if at, u := c.limiter(); u > 0 {
 		f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(u))
 	}
+	// More blocks bring more warps to an SM as well as more SMs; how far that goes to the next limit is not in the
+	// counters, so the middle of both in the logarithm is taken.
 	r := asNow()
-	r.high = grid / sms
+	spread := grid / sms
+	r.wait = math.Sqrt(spread * math.Min(spread, c.predict(r).us/c.us()))
+	r.high = spread
 	c.expect(f, r)
 }

@@ -39,7 +39,11 @@ func checkTail(c *Case, out *Findings) {
 	if !c.hasTail() {
 		return
 	}
-	f := out.Add(0.85, "%.2f waves of blocks: the last one leaves %s of the slots empty", waves, percent(1-full))
+	confidence := 0.85
+	if c.lanes() < lanesWasted {
+		confidence = 0.6 // uneven work: blocks end at different times anyway
+	}
+	f := out.Add(confidence, "%.2f waves of blocks: the last one leaves %s of the slots empty", waves, percent(1-full))
 	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()), percent(full), digits(math.Ceil(waves)))
 	f.Because("the mean SM has work for %s of the time", percent(c.active()))
 	r := asNow()
