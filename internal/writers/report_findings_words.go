@@ -81,6 +81,9 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 	if f := limitOf(r); f != nil {
 		return "Nothing was found that is worth fixing. " + sentence(plain(f.Title))
 	}
+	if r.Steps.Source == "none" {
+		return "Most diagnoses look at what steps have in common, and this capture has none: the others found nothing to change."
+	}
 	return "Nothing was found that is worth fixing: no known change would make the step clearly shorter."
 }
 
