@@ -117,12 +117,11 @@ var ops = [512]operation{
 	0x1c2: {"R2UR", Other, d | a | uniformD}, 0x1c3: {"S2UR", Other, d | uniform},
 }
 
-// Instructions are the function's own, in the order of the code.
+// Instructions are the function's own and those of what follows it in its section, in the order of the code.
 func (fn *Function) Instructions() []Instruction {
-	code := fn.Code[:fn.Size/InstructionBytes*InstructionBytes]
-	list := make([]Instruction, 0, len(code)/InstructionBytes)
-	for at := 0; at < len(code); at += InstructionBytes {
-		list = append(list, decode(code[at:], uint64(at), fn.sm))
+	list := make([]Instruction, 0, len(fn.Code)/InstructionBytes)
+	for at := 0; at+InstructionBytes <= len(fn.Code); at += InstructionBytes {
+		list = append(list, decode(fn.Code[at:], uint64(at), fn.sm))
 	}
 	return list
 }

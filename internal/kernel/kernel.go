@@ -13,6 +13,7 @@ type Kernel struct {
 	occupancy derived[*Occupancy]
 	stalls    derived[*Stalls]
 	sol       derived[*SpeedOfLight]
+	code      derived[*Code]
 }
 
 // derived is a part that is made once.
