@@ -18,7 +18,7 @@ import (
 // floors is the house from the ground up. A package may import lower floors only. A name that ends
 // in /* is every folder below it. Helpers of tests and of go generate are in helpers.
 var floors = [][]string{
-	{"unit", "interval", "stat", "sqlite"},
+	{"unit", "interval", "stat", "sqlite", "kernelname"},
 	{"model", "cubin"},
 	{"profile", "measure"},
 	{"evtext", "reader", "job", "peaks", "flops"},

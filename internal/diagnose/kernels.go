@@ -10,6 +10,7 @@ import (
 
 	"lacuna/internal/facts"
 	"lacuna/internal/interval"
+	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/report"
 )
@@ -56,7 +57,7 @@ type join struct {
 // A timed is a kernel name of the timeline with its time in the steps looked at.
 type timed struct {
 	text  string
-	name  kernelName
+	name  kernelname.Name
 	n     int64
 	ns    int64
 	sizes map[size]int64 // ns by grid and block
@@ -90,7 +91,7 @@ func (j *join) timeline() {
 		text := t.Strings.Text(t.Kernels.Name[row])
 		x := at[text]
 		if x == nil {
-			x = &timed{text: text, name: nameOfKernel(text), sizes: make(map[size]int64)}
+			x = &timed{text: text, name: kernelname.Of(text), sizes: make(map[size]int64)}
 			at[text], j.all = x, append(j.all, x)
 		}
 		x.ns += ns
@@ -119,23 +120,23 @@ func (j *join) sizeOf(row int) size {
 // it too differently, by the words in it with grid and block; else, where one has it short, by the function's name. Of
 // several, the one of the size that takes most.
 func (j *join) match() {
-	names := make([][]kernelName, len(j.in.Kernels))
+	names := make([][]kernelname.Name, len(j.in.Kernels))
 	for i := range j.in.Kernels {
 		k := &j.in.Kernels[i]
-		names[i] = append(names[i], nameOfKernel(k.Name))
+		names[i] = append(names[i], kernelname.Of(k.Name))
 		if k.Mangled != "" {
-			names[i] = append(names[i], nameOfKernel(k.Mangled))
+			names[i] = append(names[i], kernelname.Of(k.Mangled))
 		}
 	}
 	for _, x := range j.all {
 		for _, way := range []struct {
 			by    string
 			sized bool // grid and block must be those of the report
-			like  func(n kernelName) bool
+			like  func(n kernelname.Name) bool
 		}{
-			{"name", false, func(n kernelName) bool { return n.whole == x.name.whole }},
-			{"words of the name", true, func(n kernelName) bool { return n.base == x.name.base && n.words == x.name.words }},
-			{"function", false, func(n kernelName) bool { return n.base == x.name.base && (n.bare || x.name.bare) }},
+			{"name", false, func(n kernelname.Name) bool { return n.Whole == x.name.Whole }},
+			{"words of the name", true, func(n kernelname.Name) bool { return n.Base == x.name.Base && n.Words == x.name.Words }},
+			{"function", false, func(n kernelname.Name) bool { return n.Base == x.name.Base && (n.Bare || x.name.Bare) }},
 		} {
 			for i := range names {
 				k := &j.in.Kernels[i]

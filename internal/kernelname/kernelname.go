@@ -1,4 +1,6 @@
-package diagnose
+// Package kernelname brings the names of GPU functions into forms that can be compared: between profilers,
+// whose demanglers differ, and between versions of a program, whose libraries rename what they compile.
+package kernelname
 
 import (
 	"regexp"
@@ -8,16 +10,16 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxKernelName is how much of a kernel's name is compared: longer ones are cut before any work.
-const maxKernelName = 64 << 10
+// maxLen is how much of a kernel's name is compared: longer ones are cut before any work.
+const maxLen = 64 << 10
 
-// A kernelName is a kernel's name in forms that can be compared between profilers, whose demanglers write casts,
+// A Name is a kernel's name in forms that can be compared between profilers, whose demanglers write casts,
 // lambdas, anonymous namespaces and blanks each in their own way.
-type kernelName struct {
-	whole string // without return type and parameters
-	base  string // the function alone
-	words string // what whole is made of, sorted: what is left to compare where even that is written in another way
-	bare  bool   // the name has neither template arguments nor parameters: it may be short
+type Name struct {
+	Whole string // without return type and parameters
+	Base  string // the function alone
+	Words string // what Whole is made of, sorted: what is left to compare where even that is written in another way
+	Bare  bool   // the name has neither template arguments nor parameters: it may be short
 }
 
 // casts are template arguments with their types, as NVIDIA's demangler writes them: "(int)4".
@@ -29,9 +31,9 @@ var suffixes = regexp.MustCompile(`\b(\d+)(?:ull|ul|u|ll|l)\b`)
 // nvidiaLambda is a lambda as NVIDIA's demangler writes it, without blanks.
 var nvidiaLambda = regexp.MustCompile(`\[lambda(\([^\[\]]*\))\(instance(\d+)\)\]`)
 
-// nameOfKernel brings a demangled or mangled name into these forms.
-func nameOfKernel(s string) kernelName {
-	s = s[:min(len(s), maxKernelName)]
+// Of brings a demangled or mangled name into these forms.
+func Of(s string) Name {
+	s = s[:min(len(s), maxLen)]
 	if strings.HasPrefix(s, "_Z") {
 		s = demangle.Filter(s, demangle.MaxLength(16)) // at most 2^16 bytes
 	}
@@ -46,7 +48,7 @@ func nameOfKernel(s string) kernelName {
 		s = nvidiaLambda.ReplaceAllString(s, "{lambda$1#$2}")
 	}
 	s = strings.NewReplacer("<true", "<1", ",true", ",1", "<false", "<0", ",false", ",0").Replace(s)
-	return kernelName{s, baseOfKernel(s), wordsOf(s), bare}
+	return Name{s, baseOfKernel(s), wordsOf(s), bare}
 }
 
 // word is an identifier or a number.
