@@ -1,6 +1,6 @@
 """Times every variant unprofiled, each run in a process of its own, one after the other.
 
-  python3 truth.py --out runs.jsonl --rounds 5 [--only REGEX] [--deadline SECONDS]
+  python3 truth.py --out runs.jsonl --rounds 5 [--only REGEX] [--times N] [--deadline SECONDS]
 
 A round is one new interpreter, which loads PyTorch once without touching the GPU and then forks a
 process for each variant: so a run has a CUDA context of its own, the runs of one variant have
@@ -78,7 +78,7 @@ def chosen(only):
 def serve(a):
     """One round, in this process and its forks."""
     started = time.time()
-    pairs = chosen(a.only)
+    pairs = chosen(a.only) * a.times
     warm_up()
     random.Random(a.round).shuffle(pairs)
     failed, done = [], 0
@@ -101,6 +101,7 @@ def main():
     a.add_argument("--rounds", type=int, default=5)
     a.add_argument("--first", type=int, default=0, help="number of the first round: decides the order of its runs")
     a.add_argument("--only", default=".*", help="regular expression over PROGRAM:VARIANT")
+    a.add_argument("--times", type=int, default=1, help="runs of each variant in a round")
     a.add_argument("--deadline", type=float, default=1e9, help="seconds after which no run is started")
     a.add_argument("--round", type=int, help=argparse.SUPPRESS)
     a.add_argument("--until", type=float, help=argparse.SUPPRESS)
@@ -111,7 +112,7 @@ def main():
     for r in range(a.first, a.first + a.rounds):
         if time.time() > until:
             break
-        subprocess.run([sys.executable, __file__, "--out", a.out, "--only", a.only, "--round", str(r), "--until", str(until)])
+        subprocess.run([sys.executable, __file__, "--out", a.out, "--only", a.only, "--times", str(a.times), "--round", str(r), "--until", str(until)])
 
 
 if __name__ == "__main__":
