@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"lacuna/internal/changes"
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
 	"lacuna/internal/replay"
@@ -155,16 +156,19 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		return
 	}
 	if len(x.Changes) == 0 {
-		f.RecoverableMs, f.GainHighMs = 0, x.AtMostNs/1e6
-		f.Assumes = append(f.Assumes, "how much it buys cannot be replayed; at most the time given in the evidence")
-		d.worth = append(d.worth, f)
+		d.unpriced(f, x, "how much it buys cannot be replayed; at most the time given in the evidence")
 		return
 	}
+	refused := "" // why a repair is not allowed, where none could be priced
 	for _, change := range x.Changes {
 		e, before, applied := d.make(change)
 		if !applied.Applied {
+			if applied.WhyNot != "" && applied.WhyNot != changes.ErrNoMatch.Error() && applied.First == "" {
+				refused = change + " " + applied.WhyNot
+			}
 			continue
 		}
+		refused = ""
 		if d.unsure {
 			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
 				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "nsys profile --trace=cuda,nvtx"})
@@ -184,6 +188,16 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		d.priced = append(d.priced, priced{x, append(slices.Clone(before), change), f, price.Gain.Ns})
 		return
 	}
+	if refused != "" {
+		d.unpriced(f, x, refused)
+	}
+}
+
+// unpriced keeps a finding whose repair cannot be replayed.
+func (d *desk) unpriced(f report.Finding, x *rules.Finding, why string) {
+	f.RecoverableMs, f.GainHighMs = 0, x.AtMostNs/1e6
+	f.Assumes = append(f.Assumes, why)
+	d.worth = append(d.worth, f)
 }
 
 // maxBefore bounds the chain of changes that one needs before it.
