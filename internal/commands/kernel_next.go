@@ -20,7 +20,7 @@ func kernelNext(r *kernelreport.Report) []writers.Advice {
 	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" {
 		out = append(out, writers.Advice{Command: profileAgain(in, k, sections), Why: "collects what could not be judged of the first kernel"})
 	}
-	if o := k.Occupancy; o != nil && o.TheoreticalPct != nil && *o.TheoreticalPct < 100 {
+	if o := k.Occupancy; o != nil && o.TheoreticalPct != nil && *o.TheoreticalPct < 100 && k.Class == "latency" {
 		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --launch %d --what-if regs=%d,smem=%d,block=%d", path, k.Launch, o.Registers, o.SharedBytes, o.Threads),
 			Why: "the occupancy with other resources: change the numbers"})
 	}

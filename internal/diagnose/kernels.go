@@ -302,7 +302,7 @@ func sameGPU(a, b string) bool {
 func (j *join) change(k *report.Kernel) func(ratio float64) string {
 	at := slices.IndexFunc(j.all, func(x *timed) bool { return x.text == k.Name })
 	pattern := "^" + regexp.QuoteMeta(k.Name) + "$"
-	if base := j.all[at].name.base; base != "" {
+	if base := j.all[at].name.Base; base != "" {
 		short := regexp.QuoteMeta(base)
 		if word := `\b` + short + `\b`; j.only(regexp.MustCompile(word), at) {
 			pattern = word

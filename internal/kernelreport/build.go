@@ -3,7 +3,6 @@ package kernelreport
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func Build(in []*profile.Report, opt Options) (*Report, error) {
 	devices := newDevices(in)
 	for _, g := range groups {
 		r.Kernels = append(r.Kernels, g.kernel())
-		devices.use(in[g.input], g.launches[0].Launch.Device)
+		devices.use(in[g.input], g.Middle.Launch.Device)
 	}
 	if len(devices.used) > 0 {
 		r.Device = devices.used[0]
@@ -128,83 +127,55 @@ func nameOf(l *profile.Launch) string {
 
 // A group is the launches of one kernel.
 type group struct {
-	input    int
-	launches []*kernel.Kernel
-	all      []*kernel.Kernel // every launch of the report: what rules look at around one
+	input int
+	*kernel.Summary
+	all []*kernel.Kernel // every launch of the report: what rules look at around one
 }
 
 // grouped puts launches of the same function, size and device together, in the order of their first ones.
 func grouped(input int, p *profile.Report, launches []*profile.Launch) []*group {
-	type key struct {
-		name        string
-		device      int
-		grid, block [3]uint32
-	}
-	at := make(map[key]*group)
-	var out []*group
 	all := make([]*kernel.Kernel, len(p.Launches))
 	of := make(map[*profile.Launch]*kernel.Kernel, len(p.Launches))
 	for i, l := range p.Launches {
 		all[i] = kernel.Of(l)
 		of[l] = all[i]
 	}
+	var picked []*kernel.Kernel
 	for _, l := range launches {
-		k := key{l.Name, l.Device, l.Grid, l.Block}
-		g := at[k]
-		if g == nil {
-			g = &group{input: input, all: all}
-			at[k], out = g, append(out, g)
-		}
-		g.launches = append(g.launches, of[l])
+		picked = append(picked, of[l])
+	}
+	var out []*group
+	for _, s := range kernel.Summarise(picked) {
+		out = append(out, &group{input, s, all})
 	}
 	return out
 }
 
-// middle is the launch of median duration; without durations, the first.
-func (g *group) middle() *kernel.Kernel {
-	var timed []*kernel.Kernel
-	for _, k := range g.launches {
-		if _, ok := k.Microseconds(); ok {
-			timed = append(timed, k)
-		}
-	}
-	if len(timed) == 0 {
-		return g.launches[0]
-	}
-	us := func(k *kernel.Kernel) float64 { v, _ := k.Microseconds(); return v }
-	slices.SortStableFunc(timed, func(a, b *kernel.Kernel) int { return cmp.Compare(us(a), us(b)) })
-	return timed[(len(timed)-1)/2]
-}
-
 // kernel is what is known of a group.
 func (g *group) kernel() Kernel {
-	k := g.middle()
+	k := g.Middle
 	l := k.Launch
-	out := Kernel{Input: g.input, Launch: l.ID, Name: l.Name, Base: nameOf(l), Mangled: l.Mangled, Device: l.Device, Grid: l.Grid, Block: l.Block, Count: len(g.launches)}
+	out := Kernel{Input: g.input, Launch: l.ID, Name: l.Name, Base: nameOf(l), Mangled: l.Mangled, Device: l.Device, Grid: l.Grid, Block: l.Block, Count: len(g.Launches), TotalUs: g.TotalUs}
 	if len(l.Ranges) > 0 {
 		out.Range = l.Ranges[0].Stack
 	}
-	if us, ok := k.Microseconds(); ok {
-		out.DurationUs = &us
-	}
-	timed := 0
-	spread := Spread{MinUs: math.Inf(1)}
-	for _, k := range g.launches {
+	for _, k := range g.Launches {
 		out.Launches = append(out.Launches, k.Launch.ID)
-		if us, ok := k.Microseconds(); ok {
-			timed++
-			out.TotalUs += us
-			spread.MinUs, spread.MaxUs = min(spread.MinUs, us), max(spread.MaxUs, us)
-		}
 	}
-	if timed > 1 {
-		spread.MeanUs = out.TotalUs / float64(timed)
-		out.Spread = &spread
+	if g.Timed > 0 {
+		out.DurationUs = &g.MedianUs
+	}
+	if g.Timed > 1 {
+		out.Spread = &Spread{MinUs: g.MinUs, MaxUs: g.MaxUs, MeanUs: g.TotalUs / float64(g.Timed), QuartilesOverMedian: g.Summary.Spread}
 	}
 	out.solOf(k)
 	out.rooflineOf(k)
 	out.stallsOf(k)
 	out.occupancyOf(k)
+	out.memoryOf(k)
+	out.mixOf(k)
+	out.linesOf(k)
+	out.gapsOf(k)
 	out.profilerOf(k)
 	out.findingsOf(g.all, k)
 	return out

@@ -96,6 +96,64 @@ func (out *Kernel) occupancyOf(k *kernel.Kernel) {
 	out.Occupancy = x
 }
 
+// memoryOf is what moved between the levels of memory.
+func (out *Kernel) memoryOf(k *kernel.Kernel) {
+	m := k.Memory()
+	if m == nil {
+		return
+	}
+	x := &Memory{Links: []Link{}, Accesses: []Access{}, Notes: append([]string{}, m.Notes()...)}
+	for _, l := range m.Links {
+		x.Links = append(x.Links, Link{From: l.From, To: l.To, ReadBytes: value(l.Read, 1), WriteBytes: value(l.Write, 1), HitPct: value(l.Hit, 100), UsedPct: used(k, l.To)})
+	}
+	for _, a := range m.Accesses {
+		x.Accesses = append(x.Accesses, Access{a.Space, a.Op, a.Requests, a.PerRequest, value(a.Hit, 100), value(a.Used, 1)})
+	}
+	if s := m.Shared; s != nil {
+		x.Shared = &Shared{Wavefronts: s.Wavefronts, ConflictsPct: 100 * s.Conflicts, Ways: s.Ways, Exact: s.Exact}
+	}
+	out.Memory = x
+}
+
+// used is how busy the way into a level is.
+func used(k *kernel.Kernel, level string) *float64 {
+	r, ok := map[string]kernel.Resource{"L1": kernel.L1, "L2": kernel.L2, "DRAM": kernel.DRAM}[level]
+	if !ok {
+		return nil
+	}
+	v, known := k.Load(r)
+	return value(kernel.Measure{Value: v, Known: known}, 100)
+}
+
+// value is a measure times a factor; nil: not collected.
+func value(m kernel.Measure, times float64) *float64 {
+	if !m.Known {
+		return nil
+	}
+	v := m.Value * times
+	return &v
+}
+
+// mixOf is what instructions it executes.
+func (out *Kernel) mixOf(k *kernel.Kernel) {
+	m := k.Mix()
+	if m == nil {
+		return
+	}
+	x := &Mix{Instructions: value(m.Instructions, 1), Lanes: value(m.Lanes, 1), Parts: []MixPart{}, Notes: append([]string{}, m.Notes()...)}
+	for _, c := range m.Classes {
+		x.Parts = append(x.Parts, MixPart{c.Name, c.Share})
+	}
+	out.Mix = x
+}
+
+// gapsOf is what of this answer the report does not hold.
+func (out *Kernel) gapsOf(k *kernel.Kernel) {
+	for _, g := range k.Gaps() {
+		out.Missing = append(out.Missing, Missing{g.Part, kernel.CollectWith([]kernel.Gap{g})})
+	}
+}
+
 // profilerOf is what the profiler's own rules said: warnings and what they would optimise.
 func (out *Kernel) profilerOf(k *kernel.Kernel) {
 	for _, r := range k.Launch.Rules {

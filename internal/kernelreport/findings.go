@@ -69,6 +69,13 @@ func lineOf(p *kernel.Place) Line {
 func SectionsMissing(kernels []Kernel) string {
 	var out []string
 	for i := range kernels {
+		for _, m := range kernels[i].Missing {
+			for _, s := range strings.Split(m.GetItWith, "--section ") {
+				if s = "--section " + strings.TrimSpace(s); s != "--section " && !slices.Contains(out, s) {
+					out = append(out, s)
+				}
+			}
+		}
 		for _, a := range kernels[i].Abstained {
 			if a.GetItWith != "" && !slices.Contains(out, a.GetItWith) {
 				out = append(out, a.GetItWith)

@@ -82,6 +82,7 @@ type Kernel struct {
 	Together  *Together   `json:"together,omitempty"` // all repairs at once; nil: fewer than two have a prediction
 	Mentioned []Finding   `json:"mentioned"`          // true of the kernel, but worth too little, or the kernel is too short to say
 	Abstained []Abstained `json:"abstained"`
+	Missing   []Missing   `json:"missing"`       // parts of this answer that the report does not hold
 	Profiler  []Said      `json:"profiler_says"` // what the profiler's own rules said
 }
 
@@ -93,6 +94,8 @@ type Spread struct {
 	MinUs  float64 `json:"min_us"`
 	MaxUs  float64 `json:"max_us"`
 	MeanUs float64 `json:"mean_us"`
+	// QuartilesOverMedian is the distance of the quartiles as a share of the median.
+	QuartilesOverMedian float64 `json:"quartiles_over_median"`
 }
 
 // SOL is the speed of light: how near the kernel is to what the device can do at most.
@@ -157,8 +160,10 @@ type StallPart struct {
 
 // Memory is the traffic between the levels of memory.
 type Memory struct {
-	Links []Link   `json:"links"`
-	Notes []string `json:"notes"` // sectors a request, conflicts, in sentences
+	Links    []Link   `json:"links"`    // from the kernel outwards
+	Accesses []Access `json:"accesses"` // what instructions asked for
+	Shared   *Shared  `json:"shared"`   // null: not collected, or not used
+	Notes    []string `json:"notes"`    // what of it stands out, in sentences
 }
 
 // A Link is the traffic between two levels.
@@ -167,14 +172,33 @@ type Link struct {
 	To         string   `json:"to"`
 	ReadBytes  *float64 `json:"read_bytes"`
 	WriteBytes *float64 `json:"write_bytes"`
-	HitPct     *float64 `json:"hit_pct"` // of From
-	UsedPct    *float64 `json:"used_pct"`
+	HitPct     *float64 `json:"hit_pct"`  // of what arrived at To, found there
+	UsedPct    *float64 `json:"used_pct"` // of what To can do at most
+}
+
+// An Access is loads or stores of one space.
+type Access struct {
+	Space             string   `json:"space"` // global, local
+	Op                string   `json:"op"`    // load, store, reduction, atomic
+	Requests          float64  `json:"requests"`
+	SectorsPerRequest float64  `json:"sectors_per_request"`
+	HitPct            *float64 `json:"hit_pct"`               // in L1
+	UsedBytes         *float64 `json:"used_bytes_per_sector"` // of 32
+}
+
+// Shared is shared memory: its passes, and those that bank conflicts cost.
+type Shared struct {
+	Wavefronts   float64 `json:"wavefronts"`
+	ConflictsPct float64 `json:"conflicts_pct"`
+	Ways         float64 `json:"ways"` // passes over those needed
+	Exact        bool    `json:"exact"`
 }
 
 // Mix is what instructions a kernel executes.
 type Mix struct {
-	Instructions float64   `json:"instructions"`
-	Parts        []MixPart `json:"parts"`
+	Instructions *float64  `json:"instructions"` // executed by warps
+	Lanes        *float64  `json:"lanes"`        // of 32 that work, on average
+	Parts        []MixPart `json:"parts"`        // nothing: opcodes were not collected
 	Notes        []string  `json:"notes"`
 }
 
@@ -193,7 +217,8 @@ type Line struct {
 	Offset   uint64  `json:"offset"` // of the worst instruction, from the function's start
 	SASS     string  `json:"sass"`
 	Share    float64 `json:"share"`
-	Why      string  `json:"why"` // the stall reason that most of it is
+	Why      string  `json:"why,omitempty"`    // for what warps mostly wait there, in words
+	Reason   string  `json:"reason,omitempty"` // the same, as the profiler calls it
 }
 
 // A Finding is a fault inside a kernel and what its repair is predicted to bring.
@@ -227,6 +252,12 @@ type Abstained struct {
 	Rule      string `json:"rule"`
 	Reason    string `json:"reason"`
 	Missing   string `json:"missing"`
+	GetItWith string `json:"get_it_with"`
+}
+
+// Missing is a part of the answer that the report does not hold.
+type Missing struct {
+	Part      string `json:"part"` // in words, after "it does not say"
 	GetItWith string `json:"get_it_with"`
 }
 

@@ -42,7 +42,7 @@ func WhatIf(in []*profile.Report, opt Options, asked string) (*Calculations, err
 	out := &Calculations{Schema: Schema}
 	for i, p := range in {
 		for _, g := range grouped(i, p, pick(p, opt)) {
-			out.Kernels = append(out.Kernels, calculationOf(g.middle(), asked, change))
+			out.Kernels = append(out.Kernels, calculationOf(g.Middle, asked, change))
 		}
 	}
 	if len(out.Kernels) == 0 {

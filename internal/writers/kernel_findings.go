@@ -146,27 +146,33 @@ func (p *printer) profilerSays(k *kernelreport.Kernel) {
 // subheading begins a part of a kernel's page.
 func (p *printer) subheading(text string) {
 	p.line("")
-	p.line("  " + p.paint(bold, p.fit(text, p.width()-2)))
+	for _, l := range p.wrap(text, p.width()-2) {
+		p.line("  " + p.paint(bold, l))
+	}
 }
 
 // notJudged is what the report lacks, by the section that would collect it.
 func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
 	groups := lacking(k.Abstained)
-	if len(groups) == 0 {
+	if len(groups)+len(k.Missing) == 0 {
 		return
 	}
 	p.subheading("What could not be judged")
+	for _, m := range k.Missing {
+		p.prose("    - ", 6, p.clean(sentence("the report does not say "+m.Part+"; get it with ncu "+m.GetItWith)))
+	}
 	for _, g := range groups {
-		what := list(g.rules)
-		if len(g.rules) > maxAbstained && !d.Whole {
-			what = counted(len(g.rules), "diagnosis", "diagnoses")
-		}
-		words := what + ": no " + list(g.missing)
-		if len(g.rules) == 0 {
-			words = "no " + list(g.missing)
+		words := "the report lacks " + list(g.missing)
+		switch n := len(g.rules); {
+		case n > maxAbstained && !d.Whole:
+			words += fmt.Sprintf(", which %d diagnoses look at", n)
+		case n == 1:
+			words += ", which " + g.rules[0] + " looks at"
+		case n > 1:
+			words += ", which " + list(g.rules) + " look at"
 		}
 		if g.getItWith != "" {
-			words += "; get it with " + g.getItWith
+			words += "; get it with ncu " + g.getItWith
 		}
 		p.prose("    - ", 6, p.clean(sentence(words)))
 	}

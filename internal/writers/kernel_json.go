@@ -18,6 +18,7 @@ func KernelJSON(w io.Writer, r *kernelreport.Report, top int) error {
 		notNil(&k.Findings)
 		notNil(&k.Mentioned)
 		notNil(&k.Abstained)
+		notNil(&k.Missing)
 		notNil(&k.Profiler)
 		if k.Stalls == nil {
 			k.Stalls = kernelreport.Stalls{}

@@ -34,7 +34,7 @@ func KernelMarkdown(w io.Writer, r *kernelreport.Report, top int) error {
 func (m *markdown) kernelRows(r *kernelreport.Report) (rows [][]string) {
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		row := []string{m.kernel(k.Name), unit.FormatCount(int64(k.Count)), "-", "-", m.text(shortClass(k.Class)), "", ""}
+		row := []string{m.code(shortKernel(k.Name)), unit.FormatCount(int64(k.Count)), "-", "-", m.text(shortClass(k.Class)), "", ""}
 		if k.DurationUs != nil {
 			row[2], row[3] = usWords(*k.DurationUs), percent(k.Share)
 		}
@@ -51,7 +51,7 @@ func (m *markdown) kernelRows(r *kernelreport.Report) (rows [][]string) {
 
 func (m *markdown) kernelPart(k *kernelreport.Kernel) {
 	m.line("")
-	title := "#### " + m.kernel(k.Name)
+	title := "#### " + m.code(shortKernel(k.Name))
 	if k.DurationUs != nil {
 		title += ": " + usWords(*k.DurationUs)
 	}

@@ -1,7 +1,6 @@
 package writers
 
 import (
-	"fmt"
 	"strings"
 
 	"lacuna/internal/kernelreport"
@@ -14,19 +13,33 @@ func (p *printer) memoryChart(k *kernelreport.Kernel) {
 		return
 	}
 	p.subheading("Memory: what moves between its levels")
-	for i, l := range m.Links {
-		if i == 0 || m.Links[i-1].To != l.From { // a chain writes each level once
+	at := ""
+	for _, l := range m.Links {
+		if l.From != at { // a chain writes each level once
 			p.line("    " + p.paint(bold, "["+p.clean(l.From)+"]"))
 		}
 		for _, text := range p.linkLines(l) {
 			p.line("    " + text)
 		}
-		to := "[" + p.clean(l.To) + "]"
-		if i+1 < len(m.Links) && m.Links[i+1].From == l.To && m.Links[i+1].HitPct != nil {
-			p.line("    " + p.paint(bold, to) + fmt.Sprintf("  %s %% of what is asked for is found here", percent(*m.Links[i+1].HitPct/100)))
-			continue
+		at = l.To
+		var about []string
+		if l.UsedPct != nil {
+			about = append(about, percent(*l.UsedPct/100)+" % busy")
 		}
-		p.line("    " + p.paint(bold, to))
+		if l.HitPct != nil {
+			about = append(about, percent(*l.HitPct/100)+" % of what arrives is found here")
+		}
+		to := "[" + p.clean(at) + "]"
+		for i, t := range p.wrap(strings.Join(about, ", "), p.width()-4-len(to)-2) {
+			if i == 0 {
+				p.line("    " + p.paint(bold, to) + "  " + t)
+				continue
+			}
+			p.line("    " + strings.Repeat(" ", len(to)+2) + t)
+		}
+		if len(about) == 0 {
+			p.line("    " + p.paint(bold, to))
+		}
 	}
 	for _, n := range m.Notes {
 		p.prose("    - ", 6, p.clean(sentence(n)))
@@ -41,9 +54,6 @@ func (p *printer) linkLines(l kernelreport.Link) (lines []string) {
 	}
 	if l.WriteBytes != nil {
 		parts = append(parts, p.pick("▼", "v")+" "+bytesWords(*l.WriteBytes)+" written")
-	}
-	if l.UsedPct != nil {
-		parts = append(parts, percent(*l.UsedPct/100)+" % of the link's peak")
 	}
 	bar := "  " + p.pick("│", "|") + "  "
 	for _, t := range p.wrap(strings.Join(parts, "   "), p.width()-4-len("  |  ")) {

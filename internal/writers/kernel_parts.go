@@ -37,7 +37,7 @@ func (p *printer) meters(rows []meterRow) {
 		label, notes = max(label, shown(r.name)), max(notes, shown(r.note))
 	}
 	const figures = 7 // "100.0 %"
-	label = min(label, max(12, p.width()-4-2-2-figures-minMeter))
+	label = min(label, max(12, p.width()*45/100), max(12, p.width()-4-2-2-figures-minMeter))
 	width := min(meterWidth, p.width()-4-label-2-2-figures)
 	if room := p.width() - 4 - label - 2 - 2 - figures - 2 - notes; room >= 10 {
 		width = min(width, room)
@@ -208,12 +208,15 @@ func occupancyWords(o *kernelreport.Occupancy) (out []string) {
 // mix draws what instructions are executed.
 func (p *printer) mix(k *kernelreport.Kernel) {
 	m := k.Mix
-	if m == nil || len(m.Parts) == 0 {
+	if m == nil || len(m.Parts)+len(m.Notes) == 0 {
 		return
 	}
 	head := "Instructions"
-	if m.Instructions > 0 {
-		head += fmt.Sprintf(": %s executed by warps, %% of them", strings.TrimSpace(siWords(m.Instructions)))
+	if m.Instructions != nil && *m.Instructions > 0 {
+		head += fmt.Sprintf(": %s executed by warps", strings.TrimSpace(siWords(*m.Instructions)))
+	}
+	if len(m.Parts) > 0 {
+		head += ", % of them by kind"
 	}
 	p.subheading(head)
 	var rows []meterRow
@@ -225,6 +228,6 @@ func (p *printer) mix(k *kernelreport.Kernel) {
 	}
 	p.meters(rows)
 	for _, n := range m.Notes {
-		p.prose("    ", 4, p.clean(sentence(n)))
+		p.prose("    - ", 6, p.clean(sentence(n)))
 	}
 }

@@ -59,8 +59,14 @@ func frameOf(points []kernelreport.Point) rooflineFrame {
 		f.x0, f.x1 = min(f.x0, math.Log10(min(x.Intensity, ridge))), max(f.x1, math.Log10(max(x.Intensity, ridge)))
 		f.y0, f.y1 = min(f.y0, math.Log10(min(x.Flops, roofAt(x)))), max(f.y1, math.Log10(x.Peak))
 	}
-	return rooflineFrame{f.x0 - 0.5, f.x1 + 0.7, f.y0 - 0.3, f.y1 + 0.3}
+	f.x0, f.x1, f.y0, f.y1 = f.x0-0.5, f.x1+0.7, f.y0-0.3, f.y1+0.2
+	f.y0 = min(f.y0, f.y1-minDecades)
+	f.x0 = min(f.x0, f.x1-minDecades)
+	return f
 }
+
+// minDecades is the least that an axis spans: on less, slopes look like walls.
+const minDecades = 2.5
 
 // roofAt is what a point could reach at its intensity.
 func roofAt(x kernelreport.Point) float64 { return min(x.Peak, x.Bandwidth*x.Intensity) }

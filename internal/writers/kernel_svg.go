@@ -1,6 +1,7 @@
 package writers
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"io"
@@ -18,6 +19,7 @@ const (
 	svgTop, svgBottom            = 64, 64
 	svgLegendRow                 = 18
 	svgPlaneWidth, svgPlaneTotal = svgWidth - svgLeft - svgRight, svgHeight - svgTop - svgBottom
+	// Above the plane stands a row for each kernel, which moves it down.
 )
 
 // svgColours tell kernels apart: the Okabe-Ito palette without black and yellow, of which each can be told from
@@ -30,6 +32,7 @@ type svgRoof struct {
 	TX, TY         string
 	Angle          string
 	Label          string
+	Anchor         string
 }
 
 // A svgPoint is a kernel at one level of memory.
@@ -43,7 +46,7 @@ type svgPoint struct {
 type svgTick struct{ At, Label string }
 
 // A svgLegend is a kernel's name beside its colour.
-type svgLegend struct{ Y, Colour, Text string }
+type svgLegend struct{ X, Y, Colour, Text string }
 
 // A svgChart is what the template draws.
 type svgChart struct {
@@ -72,9 +75,9 @@ var rooflineSVG = template.Must(template.New("roofline").Parse(`<svg xmlns="http
 {{end}}{{range .Y}}<line class="{{if .Label}}grid{{else}}minor{{end}}" x1="{{$.Left}}" x2="{{$.Right}}" y1="{{.At}}" y2="{{.At}}"/>{{if .Label}}<text class="faint" x="{{$.Left}}" y="{{.At}}" dx="-8" dy="4" text-anchor="end">{{.Label}}</text>{{end}}
 {{end}}<text class="ink" x="{{.MidX}}" y="{{.Bottom}}" dy="42" text-anchor="middle">arithmetic intensity, FLOP per byte</text>
 <text class="ink" transform="translate(20 {{.MidY}}) rotate(-90)" text-anchor="middle">performance, FLOP/s</text>
-{{range .Roofs}}<line class="roof" x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"/><text class="faint" transform="translate({{.TX}} {{.TY}}) rotate({{.Angle}})" dy="-5">{{.Label}}</text>
+{{range .Roofs}}<line class="roof" x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"/><text class="faint" transform="translate({{.TX}} {{.TY}}) rotate({{.Angle}})" dy="-5" text-anchor="{{.Anchor}}">{{.Label}}</text>
 {{end}}{{range .Points}}<g><title>{{.Title}}</title><circle class="ring" cx="{{.X}}" cy="{{.Y}}" r="{{.R}}" fill="{{.Colour}}"/><text class="mark" x="{{.X}}" y="{{.Y}}" dy="3" text-anchor="middle">{{.Level}}</text></g>
-{{end}}{{range .Legend}}<circle cx="{{$.Right}}" cy="{{.Y}}" r="5" fill="{{.Colour}}"/><text class="ink" x="{{$.Right}}" y="{{.Y}}" dx="-10" dy="4" text-anchor="end">{{.Text}}</text>
+{{end}}{{range .Legend}}<circle cx="{{.X}}" cy="{{.Y}}" r="5" fill="{{.Colour}}"/><text class="ink" x="{{.X}}" y="{{.Y}}" dx="12" dy="4">{{.Text}}</text>
 {{end}}</svg>
 `))
 
@@ -95,22 +98,26 @@ func RooflineSVG(w io.Writer, r *kernelreport.Report, top int) (bool, error) {
 }
 
 // A svgScale is where decades lie in the plane.
-type svgScale struct{ rooflineFrame }
+type svgScale struct {
+	rooflineFrame
+	top float64 // of the plane
+}
 
 func (s svgScale) x(v float64) float64 {
 	return svgLeft + (math.Log10(v)-s.x0)/(s.x1-s.x0)*svgPlaneWidth
 }
 
 func (s svgScale) y(v float64) float64 {
-	return svgHeight - svgBottom - (math.Log10(v)-s.y0)/(s.y1-s.y0)*svgPlaneTotal
+	return s.top + svgPlaneTotal - (math.Log10(v)-s.y0)/(s.y1-s.y0)*svgPlaneTotal
 }
 
 func px(v float64) string { return fmt.Sprintf("%.1f", v) }
 
 func chartOf(r *kernelreport.Report, kernels []kernelreport.Kernel, all []kernelreport.Point) svgChart {
-	s := svgScale{frameOf(all)}
-	c := svgChart{Width: svgWidth, Height: svgHeight, Left: svgLeft, Right: svgWidth - svgRight, Top: svgTop, Bottom: svgHeight - svgBottom,
-		MidX: svgLeft + svgPlaneWidth/2, MidY: svgTop + svgPlaneTotal/2, Title: "Roofline", Sub: deviceSays(r.Device), X: logTicks(s.x0, s.x1, s.x, ""), Y: logTicks(s.y0, s.y1, s.y, "FLOP/s")}
+	top := svgTop + svgLegendRow*len(kernels)
+	s := svgScale{frameOf(all), float64(top)}
+	c := svgChart{Width: svgWidth, Height: top + svgPlaneTotal + svgBottom, Left: svgLeft, Right: svgWidth - svgRight, Top: top, Bottom: top + svgPlaneTotal,
+		MidX: svgLeft + svgPlaneWidth/2, MidY: top + svgPlaneTotal/2, Title: "Roofline", Sub: deviceSays(r.Device), X: logTicks(s.x0, s.x1, s.x, ""), Y: logTicks(s.y0, s.y1, s.y, "FLOP/s")}
 	if c.Sub == "" && len(r.Inputs) > 0 {
 		c.Sub = r.Inputs[0].Path
 	}
@@ -121,45 +128,57 @@ func chartOf(r *kernelreport.Report, kernels []kernelreport.Kernel, all []kernel
 		if len(points) == 0 {
 			continue
 		}
-		name := Page{}.fit(Printable(kernelName(k.Name)), 48)
+		name := Page{}.fit(Printable(shortKernel(k.Name)), 48)
 		for _, x := range slices.Backward(points) {
 			c.Points = append(c.Points, svgPoint{px(s.x(x.Intensity)), px(s.y(x.Flops)), "8", svgColours[i], levelMark(x.Level), name + ", " + precisionWords(x.Precision) + ", " + pointWords(x)})
 		}
-		row := float64(c.Bottom - 14 - svgLegendRow*(len(kernels)-1-i))
-		c.Legend = append(c.Legend, svgLegend{px(row), svgColours[i], name + ", " + precisionWords(points[0].Precision)})
+		c.Legend = append(c.Legend, svgLegend{px(svgLeft + 5), px(svgTop + float64(svgLegendRow*len(c.Legend))), svgColours[i], name + ", " + precisionWords(points[0].Precision)})
 	}
 	return c
 }
 
+// sameRoof is how far roofs of one kind may be apart to be drawn as one, the highest: clocks differ between launches.
+const sameRoof = 0.2
+
 // svgRoofs is every bandwidth and every peak that the points are held against, once each.
 func svgRoofs(s svgScale, all []kernelreport.Point) (out []svgRoof) {
-	seen := make(map[string]bool)
-	highest := make(map[string]float64) // of a level: its slope ends at the highest peak
+	highest := 0.0
 	for _, x := range all {
-		highest[x.Level] = max(highest[x.Level], x.Peak)
+		highest = max(highest, x.Peak)
 	}
-	for _, x := range all {
-		slope := fmt.Sprintf("%s %.3g", x.Level, x.Bandwidth)
-		if !seen[slope] {
-			seen[slope] = true
-			out = append(out, slopeOf(s, x, highest[x.Level]))
+	slopes, peaks := make(map[string][]float64), make(map[string][]float64)
+	byHeight := slices.Clone(all)
+	slices.SortStableFunc(byHeight, func(a, b kernelreport.Point) int {
+		return cmp.Or(cmp.Compare(b.Peak, a.Peak), cmp.Compare(b.Bandwidth, a.Bandwidth))
+	})
+	fresh := func(seen map[string][]float64, key string, v float64) bool {
+		if slices.ContainsFunc(seen[key], func(have float64) bool { return math.Abs(v/have-1) <= sameRoof }) {
+			return false
 		}
-		peak := fmt.Sprintf("%s %.3g", x.Precision, x.Peak)
-		if !seen[peak] {
-			seen[peak] = true
-			from := math.Inf(1)
-			for _, y := range all {
-				if y.Precision == x.Precision {
-					from = min(from, x.Peak/y.Bandwidth)
-				}
-			}
-			label := precisionWords(x.Precision) + " " + siWords(x.Peak) + "FLOP/s"
-			y := s.y(x.Peak)
-			right := float64(svgWidth - svgRight)
-			out = append(out, svgRoof{px(s.x(from)), px(y), px(right), px(y), px(right - 6.2*float64(len(label))), px(y), "0", label})
+		seen[key] = append(seen[key], v)
+		return true
+	}
+	for _, x := range byHeight {
+		if fresh(slopes, x.Level, x.Bandwidth) {
+			out = append(out, slopeOf(s, x, highest))
+		}
+		if fresh(peaks, x.Precision, x.Peak) {
+			out = append(out, topOf(s, x, all))
 		}
 	}
 	return out
+}
+
+// topOf is a peak's roof, from the steepest slope of its precision to the right edge.
+func topOf(s svgScale, x kernelreport.Point, all []kernelreport.Point) svgRoof {
+	from := math.Inf(1)
+	for _, y := range all {
+		if y.Precision == x.Precision {
+			from = min(from, x.Peak/y.Bandwidth)
+		}
+	}
+	y, right := px(s.y(x.Peak)), px(svgWidth-svgRight)
+	return svgRoof{px(s.x(from)), y, right, y, px(svgWidth - svgRight - 4), y, "0", precisionWords(x.Precision) + " " + siWords(x.Peak) + "FLOP/s", "end"}
 }
 
 // slopeOf is a bandwidth's roof from the edge of the plane to the peak.
@@ -168,7 +187,7 @@ func slopeOf(s svgScale, x kernelreport.Point, peak float64) svgRoof {
 	to := peak / x.Bandwidth
 	x1, y1, x2, y2 := s.x(from), s.y(from*x.Bandwidth), s.x(to), s.y(peak)
 	angle := math.Atan2(y2-y1, x2-x1) * 180 / math.Pi
-	return svgRoof{px(x1), px(y1), px(x2), px(y2), px(x1 + (x2-x1)*0.06), px(y1 + (y2-y1)*0.06), fmt.Sprintf("%.1f", angle), levelWords(x.Level) + " " + siWords(x.Bandwidth) + "B/s"}
+	return svgRoof{px(x1), px(y1), px(x2), px(y2), px(x1 + (x2-x1)*0.06), px(y1 + (y2-y1)*0.06), fmt.Sprintf("%.1f", angle), levelWords(x.Level) + " " + siWords(x.Bandwidth) + "B/s", "start"}
 }
 
 // logTicks is the decades between two powers of ten with their labels, and 2 to 9 times each without.

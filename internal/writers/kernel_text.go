@@ -42,7 +42,7 @@ func (p *printer) kernelInputs(r *kernelreport.Report) {
 			p.line(fmt.Sprintf("and %d more files", len(r.Inputs)-maxInputs))
 			break
 		}
-		p.prose("", 2, p.fit(p.clean(in.Path), p.width()))
+		p.line(p.fit(p.clean(in.Path), p.width()))
 		var about []string
 		for _, s := range []string{in.Producer, in.Host} {
 			if s != "" {
@@ -91,7 +91,7 @@ func (p *printer) kernelTable(r *kernelreport.Report) {
 	var rows [][]string
 	for i := range topKernels(r, maxKernelRows) {
 		k := &r.Kernels[i]
-		name := p.clean(kernelName(k.Name))
+		name := p.clean(shortKernel(k.Name))
 		if sizes {
 			name += " " + strings.ReplaceAll(dimsWords(k.Grid), " ", "")
 		}
@@ -148,7 +148,7 @@ func (p *printer) kernelPage(r *kernelreport.Report, k *kernelreport.Kernel, d K
 
 // kernelHeadline is the kernel, its time and what limits it, in a sentence.
 func (p *printer) kernelHeadline(k *kernelreport.Kernel) string {
-	s := p.fit(p.clean(kernelName(k.Name)), max(minFlex, p.width()-minFlex))
+	s := p.fit(p.clean(shortKernel(k.Name)), max(minFlex, p.width()-minFlex))
 	switch {
 	case k.DurationUs == nil:
 		s += ": time not measured"

@@ -26,7 +26,7 @@ func CalculationsText(w io.Writer, c *kernelreport.Calculations, page Page) erro
 }
 
 func (p *printer) calculation(c *kernelreport.Calculation) {
-	for _, l := range p.wrap(p.fit(p.clean(kernelName(c.Name)), max(minFlex, p.width()-minFlex))+", occupancy with "+p.clean(c.Asked), p.width()) {
+	for _, l := range p.wrap(p.fit(p.clean(shortKernel(c.Name)), max(minFlex, p.width()-minFlex))+", occupancy with "+p.clean(c.Asked), p.width()) {
 		p.line(p.paint(bold, l))
 	}
 	if c.Error != "" {

@@ -14,6 +14,12 @@ type timeScale struct {
 	symbol string
 }
 
+// plainCasts takes the types of template arguments out, as NVIDIA's demangler writes them: "<(int)64, (bool)1>".
+var plainCasts = strings.NewReplacer("(int)", "", "(bool)", "", "(unsigned int)", "", "(unsigned long)", "", "(long)", "", "(short)", "", "(unsigned short)", "", "(unsigned char)", "")
+
+// shortKernel shortens the name of a kernel to what tells it apart.
+func shortKernel(name string) string { return kernelName(plainCasts.Replace(name)) }
+
 // scaleOfUs is the unit for durations up to us microseconds.
 func scaleOfUs(us float64) timeScale {
 	switch {
