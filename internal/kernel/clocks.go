@@ -6,9 +6,9 @@ import "fmt"
 // The profiler holds clocks down unless --clock-control none was given, so that measurements repeat:
 // a kernel is then slower under it than it ever is in its program.
 type Clocks struct {
-	SMHz      Measure // measured
+	SMHz      Measure // measured; unknown, as DRAMHz is, for kernels so short that it is measured wrong
 	SMMostHz  Measure // boost, of the device's attributes
-	DRAMHz    Measure // measured; unknown for kernels so short that it is measured wrong
+	DRAMHz    Measure // measured
 	DRAMMost  Measure // Hz
 	Locked    bool    // the profiler says that it locked clocks
 	Us        float64 // time as measured
@@ -33,7 +33,9 @@ func (k *Kernel) Clocks() *Clocks {
 		return nil
 	}
 	c := &Clocks{Us: us, AtBoostUs: us, LowUs: us, HighUs: us, Locked: k.Launch.Clocks.Locked}
-	c.SMHz = measure(k.Rate("sm"))
+	if hz, ok := k.Rate("sm"); ok && us >= shortForClocks {
+		c.SMHz = Measure{hz, true}
+	}
 	if khz, ok := k.Attribute("clock_rate"); ok {
 		c.SMMostHz = Measure{khz * 1000, khz > 0}
 	}
@@ -67,6 +69,10 @@ func (c *Clocks) Words() string {
 	if !c.Slowed() {
 		return ""
 	}
-	return fmt.Sprintf("measured at %.2f GHz of %.2f: at full clock it would take about %.4g us instead of %.4g",
-		c.SMHz.Value/1e9, c.SMMostHz.Value/1e9, c.AtBoostUs, c.Us)
+	held := "the SMs ran at"
+	if c.Locked {
+		held = "the profiler held the SMs at"
+	}
+	return fmt.Sprintf("%s %.2f of %.2f GHz: at full clock the kernel would take about %.4g us instead of %.4g",
+		held, c.SMHz.Value/1e9, c.SMMostHz.Value/1e9, c.AtBoostUs, c.Us)
 }

@@ -35,7 +35,7 @@ func (k *Kernel) Gaps() []Gap {
 	need(sectors, "whether its accesses are coalesced, and the lines of its source", "SourceCounters")
 	need(k.Opcodes() != nil, "its instruction mix", "InstructionStats")
 	_, balanced := k.Imbalance()
-	need(balanced, "how evenly its SMs work", "WorkloadDistribution")
+	need(balanced, "how evenly its SMs work (ncu 2024.1 and later)", "SpeedOfLight")
 	return out
 }
 

@@ -34,6 +34,6 @@ func Of(l *profile.Launch) *Kernel { return &Kernel{Launch: l} }
 
 // Microseconds is how long the kernel ran under the profiler; false: not measured.
 func (k *Kernel) Microseconds() (float64, bool) {
-	ns, ok := k.Launch.Number("gpu__time_duration.sum", "gpu__time_duration_measured_user.sum")
+	ns, ok := k.number("gpu__time_duration.sum", "gpu__time_duration_measured_user.sum")
 	return ns / 1000, ok
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"math"
 	"slices"
 	"strings"
 )
@@ -141,14 +140,27 @@ func (k *Kernel) Busiest() (Load, bool) {
 	return all[0], true
 }
 
-// number is the first of the names that was collected and is a finite number.
+// number is the first of the names that was collected and can be a measure: no counter, rate or share
+// here is negative (differences of passes can be), and none is astronomically large or small.
 func (k *Kernel) number(names ...string) (float64, bool) {
 	for _, name := range names {
-		if v, ok := k.Launch.Number(name); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v, ok := plausible(k.Launch.Number(name)); ok {
 			return v, true
 		}
 	}
 	return 0, false
+}
+
+// plausible keeps sums, products and ratios of hostile numbers finite. The largest real one is FLOP a
+// second, 1e17.
+func plausible(v float64, ok bool) (float64, bool) {
+	switch {
+	case !ok || !(v >= 0) || v > 1e24:
+		return 0, false
+	case v < 1e-24:
+		return 0, true
+	}
+	return v, true
 }
 
 // percent is a metric in per cent as a share.
@@ -202,7 +214,7 @@ func (k *Kernel) Attribute(name string) (float64, bool) {
 		}
 		for _, a := range d.Attributes {
 			if a.Name == name {
-				return a.Value.Number()
+				return plausible(a.Value.Number())
 			}
 		}
 	}

@@ -208,7 +208,8 @@ func (k *Kernel) dramBandwidth() (Bandwidth, bool) {
 	return b, true
 }
 
-// shortForClocks is the duration in microseconds below which clocks of memory are measured wrong.
+// shortForClocks is the duration in microseconds below which clocks are measured wrong: on a V100 held at
+// 1.29 GHz, kernels of 11 to 14 us read 0.55 to 0.78.
 const shortForClocks = 50
 
 // DRAMPeak is the bytes a second that device memory could move; 0: not known.

@@ -1,0 +1,111 @@
+package kernel
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"lacuna/internal/profile"
+)
+
+func TestGaps(t *testing.T) {
+	reports := corpusReports(t)
+	if g := reports["gemm"][0].Gaps(); g != nil {
+		t.Errorf("a full report lacks %+v", g)
+	}
+	parts := func(gaps []Gap) (out []string) {
+		for _, g := range gaps {
+			out = append(out, g.Part)
+		}
+		return out
+	}
+	basic := parts(reports["cs599k-gh200-2025.1-triton-basic"][0].Gaps())
+	if slices.Contains(basic, "how long it took") || !slices.Contains(basic, "why its warps wait") || slices.Contains(basic, "its achieved occupancy") {
+		t.Errorf("basic set: %q", basic)
+	}
+	nothing := reports["cs599k-gh200-2025.1-memset"][0].Gaps()
+	with := CollectWith(nothing)
+	if len(nothing) < 8 || strings.Count(with, "SpeedOfLight ") != 1 || !strings.HasPrefix(with, "--section SpeedOfLight") {
+		t.Errorf("nothing collected: %q", with)
+	}
+	if CollectWith(nil) != "" {
+		t.Error("options for nothing")
+	}
+}
+
+func TestClocks(t *testing.T) {
+	reports := corpusReports(t)
+	// Held at 1.10 of 1.755 GHz; DRAM, at 89 % of its peak, does not get faster with the SMs.
+	c := reports["cs599k-h100-2025.1-silu"][0].Clocks()
+	if !c.Locked || !c.Slowed() || c.AtBoostUs > 0.97*c.Us || c.AtBoostUs < 0.94*c.Us || c.LowUs > c.AtBoostUs || c.HighUs < c.Us {
+		t.Errorf("%+v", c)
+	}
+	// Bound by its instructions: time falls with the clock.
+	c = reports["cudacode-gtx1660s-2024.1-gemm"][0].Clocks()
+	if ratio := c.AtBoostUs / c.Us; ratio > 0.86 || ratio < 0.83 || !strings.Contains(c.Words(), "1.53 of 1.81 GHz") {
+		t.Errorf("%+v %s", c, c.Words())
+	}
+	// 11 us: the clock is measured wrong, and nothing is made of it.
+	if c := reports["ncar-v100-2022.2-baseline"][0].Clocks(); c.SMHz.Known || c.AtBoostUs != c.Us || c.Words() != "" {
+		t.Errorf("%+v", c)
+	}
+	if c := reports["compute_bound_at_peak"][0].Clocks(); c.Slowed() || c.AtBoostUs != c.Us {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestSummarise(t *testing.T) {
+	report := &profile.Report{}
+	ns := report.Names.ID("gpu__time_duration.sum")
+	add := func(name string, grid uint32, us float64) *Kernel {
+		l := &profile.Launch{Report: report, Name: name, Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{32, 1, 1}}
+		if us > 0 {
+			l.Metrics = []profile.Metric{profile.NewMetric(ns, profile.Value{Kind: profile.Double, Float: us * 1000}, false, nil)}
+		}
+		report.Launches = append(report.Launches, l)
+		return Of(l)
+	}
+	all := []*Kernel{add("a", 1, 30), add("b", 1, 5), add("a", 1, 10), add("a", 2, 7), add("a", 1, 20), add("c", 1, 0)}
+	got := Summarise(all)
+	if len(got) != 4 {
+		t.Fatalf("%d kernels", len(got))
+	}
+	a := got[0]
+	if len(a.Launches) != 3 || a.MedianUs != 20 || a.Middle != all[4] || a.MinUs != 10 || a.MaxUs != 30 || a.TotalUs != 60 || a.Spread != 0.5 {
+		t.Errorf("%+v", a)
+	}
+	if c := got[3]; c.Timed != 0 || c.Middle != all[5] || c.MedianUs != 0 {
+		t.Errorf("not timed: %+v", c)
+	}
+}
+
+// Nothing of a launch with hostile or missing numbers may panic, or be what JSON cannot hold.
+func TestHostileNumbers(t *testing.T) {
+	var names []string
+	for _, m := range corpusReports(t)["gemm"][0].Launch.Metrics {
+		names = append(names, corpusReports(t)["gemm"][0].Launch.Report.Names.Text(m.Name))
+	}
+	all := func(v ...float64) map[string]float64 {
+		out := make(map[string]float64)
+		for i, name := range names {
+			out[name] = v[i%len(v)]
+		}
+		return out
+	}
+	for _, metrics := range []map[string]float64{
+		nil, all(1e308), all(0), all(-1e18), all(5e-324), all(math.NaN()), all(math.Inf(1)), all(1, 1e23, 1e-23), all(1e23, 0, 1, 1e-23, 3),
+	} {
+		k := launch(metrics)
+		k.Launch.Block = [3]uint32{1 << 31, 1 << 31, 1 << 31}
+		k.Launch.Grid = [3]uint32{1 << 31, 1 << 31, 1 << 31}
+		for _, part := range []any{k.SpeedOfLight(), k.Roofline(), k.Stalls(), k.Occupancy(), k.Memory(), k.Mix(), k.Clocks(), k.Gaps(), k.Loads()} {
+			if _, err := json.Marshal(part); err != nil {
+				t.Errorf("%T: %v", part, err)
+			}
+		}
+		k.WhatIf(WhatIf{Registers: 1 << 30, SharedBytes: 1 << 30, Threads: 1 << 30})
+		k.WhatIf(WhatIf{Registers: 32, SharedBytes: 0, Threads: 128})
+	}
+}
