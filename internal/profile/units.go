@@ -225,8 +225,8 @@ func BaseUnit(unit string) (base string, factor float64) {
 	case "nsecond", "ns":
 		return over + "/second", factor * 1e9
 	}
-	under, divisor := basePart(under)
-	return over + "/" + under, factor / divisor
+	under, more := basePart(under) // the profiler has it so: 15419 %/byte is printed as 15.419 %/Kbyte
+	return over + "/" + under, factor * more
 }
 
 // basePart is BaseUnit of a unit without a slash.

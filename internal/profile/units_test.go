@@ -76,7 +76,7 @@ func TestBaseUnit(t *testing.T) {
 		{"us", "nsecond", 1e3},
 		{"Gbyte/s", "byte/second", 1e9},
 		{"Kbyte/block", "byte/block", 1e3},
-		{"%/Kbyte", "%/byte", 1e-3},
+		{"%/Kbyte", "%/byte", 1e3},
 		{"inst/cycle", "inst/cycle", 1},
 	} {
 		if base, factor := BaseUnit(test.unit); base != test.base || factor != test.factor {

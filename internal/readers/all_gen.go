@@ -7,6 +7,7 @@ import (
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/kineto"
 	"lacuna/internal/readers/ncu"
+	"lacuna/internal/readers/ncucsv"
 	"lacuna/internal/readers/nsys"
 	"lacuna/internal/readers/text"
 )
@@ -15,6 +16,7 @@ import (
 var All = []*reader.Format{
 	&kineto.Format,
 	&ncu.Format,
+	&ncucsv.Format,
 	&nsys.Format,
 	&text.Format,
 }
