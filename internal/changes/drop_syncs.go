@@ -1,10 +1,12 @@
 package changes
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 
 	"lacuna/internal/facts"
+	"lacuna/internal/interval"
 	"lacuna/internal/model"
 	"lacuna/internal/replay"
 )
@@ -15,7 +17,7 @@ var dropSyncs = Change{
 	Title:  "the host no longer waits for the device",
 	Doc: `Synchronising calls return at once. A small copy to the host that a synchronisation made the host wait for (.item(), .cpu())
 is left out with it, and so is host work right behind the wait that is far longer than the thread's usual pause: it
-worked on the value. The kernels that computed the value stay; at best, those from the last product, norm or attention on go too. REGEX picks calls by name, or by the range or operator that they are made in.`,
+worked on the value, unless it lies in a range that begins behind the wait. The kernels that computed the value stay; at best, those from the last product, norm or attention on go too. REGEX picks calls by name, or by the range or operator that they are made in.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
 	NotWhen: "a value steers the host: a loop that ends by it, a scaler that skips a step",
 	Example: "drop-syncs",
@@ -90,10 +92,48 @@ func (v *values) dropBehind(i int32, next []int32) {
 		return
 	}
 	usual := v.usual(e.Calls[i].Thread)
-	if usual > 0 && e.Calls[k].GapNs > workOnValue*usual {
-		e.DropGap(k, usual)
+	own := v.ownWork(k)
+	if usual > 0 && e.Calls[k].GapNs-own > workOnValue*usual {
+		e.DropGap(k, usual+own)
 		e.Assume("host work right behind a wait worked on the value that was waited for")
 	}
+}
+
+// ownWork is how much of the host work before a call lies in ranges that begin in it: that has a name of its own, such as that of
+// making the next batch, and does not work on the value.
+func (v *values) ownWork(k int32) int64 {
+	if v.begin == nil {
+		v.begin = rangesByStart(v.e)
+	}
+	gap := v.e.GapSpan(k)
+	ranges := v.begin[v.e.Calls[k].Thread]
+	first, _ := slices.BinarySearchFunc(ranges, gap.StartNs, func(s interval.Span, ns int64) int { return cmp.Compare(s.StartNs, ns) })
+	var own []interval.Span
+	for _, s := range ranges[first:] {
+		if s.StartNs >= gap.EndNs {
+			break
+		}
+		own = append(own, s.Clip(gap))
+	}
+	return min(interval.Union(own).TotalNs(), v.e.Calls[k].GapNs)
+}
+
+// rangesByStart is the ranges of each thread in the order in which they begin, without those that mark steps.
+func rangesByStart(e *replay.Edit) map[int32][]interval.Span {
+	marks := make(map[interval.Span]bool)
+	for _, m := range e.Steps.Markers {
+		marks[m] = true
+	}
+	r, out := &e.Facts.Trace.Ranges, make(map[int32][]interval.Span)
+	for i, th := range r.Thread {
+		if s := (interval.Span{StartNs: r.StartNs[i], EndNs: r.EndNs(i)}); !marks[s] {
+			out[int32(th)] = append(out[int32(th)], s)
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b interval.Span) int { return cmp.Compare(a.StartNs, b.StartNs) })
+	}
+	return out
 }
 
 // workOnValue is how many usual pauses host work behind a wait must last to be work on the value.
@@ -105,6 +145,7 @@ type values struct {
 	usual    func(thread int32) int64
 	ordinary func(thread int32) int64
 	lanes    [][]int32
+	begin    map[int32][]interval.Span // ranges by thread and start; nil: not asked for yet
 	kernels  int
 }
 

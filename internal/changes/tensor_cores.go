@@ -17,7 +17,8 @@ var tensorCores = Change{
 	Doc: `Products of matrices and convolutions in FP32 get the time that products of that many FLOPs take in 16 bits: a share of the
 device's peak by size, scaled by what the capture's own products in 16 bits reach. FLOPs come from the operator's shapes
 where the capture has them; else from the duration, by what such kernels reach of the FP32 peak. The casts that autocast
-makes are added: 12 bytes for each weight in a step with forward and backward, none at best.`,
+makes are added: 12 bytes for each weight in a step with forward and backward, none at best, and 1.2 launches on the host for each product.
+Fused attention in FP32 becomes fused attention in 16 bits.`,
 	Assumes: "16 bits are precise enough; sums stay in FP32",
 	NotWhen: "the device has no matrix units, or is not known",
 	Example: "tensor-cores",
@@ -26,11 +27,13 @@ makes are added: 12 bytes for each weight in a step with forward and backward, n
 
 func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 	work := flopsOf(e)
-	n, fromShapes := 0, 0
+	n, products, fromShapes := 0, 0, 0
 	scales := make(map[uint32]shareScale)
+	host := newCaster(e)
 	for i := range e.Works {
 		k := kindOf(e, int32(i))
-		if e.Works[i].Dropped || !k.FP32 || k.Class != facts.ClassGEMM && k.Class != facts.ClassConvolution {
+		attention := k.Class == facts.ClassAttention && fp32Attention.MatchString(e.WorkName(int32(i)))
+		if e.Works[i].Dropped || !attention && (!k.FP32 || k.Class != facts.ClassGEMM && k.Class != facts.ClassConvolution) {
 			continue
 		}
 		device := e.Lanes[e.Works[i].Lane].Device
@@ -42,6 +45,14 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 		if unit <= p.FP32 {
 			return 0, &NotAllowedError{Why: p.Name + " has no matrix units for 16-bit types that beat its FP32 units"}
 		}
+		n++
+		if attention {
+			mid, low, high := attentionIn16(p, unit, float64(e.Works[i].DurNs), k.Backward)
+			e.SetDur(int32(i), mid, low, high)
+			continue
+		}
+		products++
+		host.before(e.Works[i].Call)
 		if _, seen := scales[device]; !seen {
 			scales[device] = seenShare(e, device, p, work)
 		}
@@ -56,11 +67,10 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 		mid, low, high := spread(count/unit/1e3, s)
 		casts := int64(castBytes * math.Pow(count/2, 2.0/3) / (p.MemoryGBs * p.MemoryShare().Mid))
 		e.SetDur(int32(i), min(mid+casts, int64(dur)), min(low, int64(dur)), min(high+2*casts, int64(dur)))
-		n++
 	}
 	if n > 0 {
-		if fromShapes < n {
-			e.Assume("the FLOPs of %d of %d products are taken from how long they last in FP32", n-fromShapes, n)
+		if fromShapes < products {
+			e.Assume("the FLOPs of %d of %d products are taken from how long they last in FP32", products-fromShapes, products)
 		}
 		e.Assume("autocast casts weights and their gradients in every step")
 	}
