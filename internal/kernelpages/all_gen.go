@@ -4,5 +4,6 @@ package kernelpages
 
 // All is every page, by name.
 var All = []*Page{
+	&details,
 	&raw,
 }
