@@ -97,9 +97,11 @@ func cannot(r *report.Report, found *rules.Findings, err error) error {
 	r.Abstained = append(r.Abstained, report.Abstained{Rule: "whatif", Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
 	for i := range found.All {
 		x := &found.All[i]
-		if x.Rule.Standing == rules.CostsElse {
-			r.Findings = append(r.Findings, finding(x))
+		f := finding(x)
+		if x.Rule.Standing == rules.CostsTime {
+			unpriced(&f, x, "how much it buys cannot be told: the capture cannot be replayed")
 		}
+		r.Findings = append(r.Findings, f)
 	}
 	return nil
 }
@@ -156,7 +158,7 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		return
 	}
 	if len(x.Changes) == 0 {
-		d.unpriced(f, x, "how much it buys cannot be replayed; at most the time given in the evidence")
+		d.unpriced(f, x, "how much cannot be replayed")
 		return
 	}
 	refused := "" // why a repair is not allowed, where none could be priced
@@ -172,6 +174,7 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		if d.unsure {
 			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
 				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "nsys profile --trace=cuda,nvtx"})
+			d.unpriced(f, x, fmt.Sprintf("how much it buys cannot be told: the replay explains the step only to %.1f %%", 100*d.k.SelfError))
 			return
 		}
 		price := d.priceAfter(before, e)
@@ -195,9 +198,14 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 
 // unpriced keeps a finding whose repair cannot be replayed.
 func (d *desk) unpriced(f report.Finding, x *rules.Finding, why string) {
+	unpriced(&f, x, why)
+	d.worth = append(d.worth, f)
+}
+
+// unpriced says of a finding why it has no price, and what it can buy at most.
+func unpriced(f *report.Finding, x *rules.Finding, why string) {
 	f.RecoverableMs, f.GainHighMs = 0, x.AtMostNs/1e6
 	f.Assumes = append(f.Assumes, why)
-	d.worth = append(d.worth, f)
 }
 
 // maxBefore bounds the chain of changes that one needs before it.
@@ -311,6 +319,7 @@ func (d *desk) out() []report.Finding {
 		out = append(out, p.f)
 	}
 	worthFixing := slices.ContainsFunc(d.priced, func(p priced) bool { return p.gainNs >= mediumShare*d.nowNs })
+	slices.SortStableFunc(d.worth, func(a, b report.Finding) int { return cmp.Compare(b.GainHighMs, a.GainHighMs) })
 	for _, f := range d.worth {
 		if f.Rule != rules.AtLimit || !worthFixing {
 			out = append(out, f)

@@ -11,7 +11,7 @@ var pageableCopy = Rule{
 	ID:    "pageable_copy",
 	Title: "Data is copied to the GPU from pageable memory",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps, needMemKinds},
+	Needs: []Need{needWork, needCalls, needMemKinds},
 	Doc: `
 Data is copied to the device from ordinary, pageable memory in every step. The driver must stage it through a buffer of its
 own: such a copy is several times slower than one from pinned memory, its call blocks the host, and neither can overlap

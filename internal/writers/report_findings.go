@@ -63,6 +63,9 @@ func (p *printer) findings(r *report.Report, d Detail) {
 	}
 	for _, f := range known {
 		p.findingTitle("- ", f)
+		if words := atMostWords(f); words != "" {
+			p.prose("    ", 4, p.clean(words))
+		}
 		if d.whole(f) {
 			p.because(r, f, true)
 		} else if len(f.Evidence) > 0 {

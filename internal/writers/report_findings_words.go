@@ -24,6 +24,21 @@ func savesWords(r *report.Report, f *report.Finding, place int) string {
 	return s + "; " + confidenceWords(f.Confidence)
 }
 
+// unpriced says whether a finding costs time although nobody knows how much of it would come back.
+func unpriced(f *report.Finding) bool { return !costsTime(f) && f.GainHighMs > 0 }
+
+// atMostWords is what a finding without a price can save, and why it has none; "" if it has one, or costs no time.
+func atMostWords(f *report.Finding) string {
+	if !unpriced(f) {
+		return ""
+	}
+	s := fmt.Sprintf("saves at most %s ms", about(f.GainHighMs))
+	if n := len(f.Assumes); n > 0 {
+		s += "; " + f.Assumes[n-1]
+	}
+	return s
+}
+
 // pricedCount is how many findings have a price.
 func pricedCount(r *report.Report) (n int) {
 	for i := range r.Findings {
@@ -77,6 +92,9 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 		return s + "."
 	case pricedCount(r) > 0:
 		return "None of this is worth a day: each saves less than one fiftieth of a step."
+	}
+	if slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return unpriced(&f) }) {
+		return "No change could be priced, but something was found that costs time:"
 	}
 	if f := limitOf(r); f != nil {
 		return "Nothing was found that is worth fixing. " + sentence(plain(f.Title))
