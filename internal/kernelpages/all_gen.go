@@ -6,4 +6,5 @@ package kernelpages
 var All = []*Page{
 	&details,
 	&raw,
+	&session,
 }

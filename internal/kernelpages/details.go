@@ -33,7 +33,9 @@ type detail struct {
 // metrics by name, then its rules' messages.
 func detailsOf(l *profile.Launch, e edition, opt Options) []detail {
 	sections := slices.Clone(l.Sections)
-	slices.SortStableFunc(sections, func(a, b profile.Section) int { return cmp.Or(cmp.Compare(a.Order, b.Order), strings.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(sections, func(a, b profile.Section) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), strings.Compare(a.Name, b.Name))
+	})
 	var lines []detail
 	for i := range sections {
 		s := &sections[i]
