@@ -21,7 +21,11 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:]); err != nil {
+	do, args := run, os.Args[1:]
+	if len(args) > 0 && args[0] == "kernels" {
+		do, args = runKernels, args[1:]
+	}
+	if err := do(context.Background(), args); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
@@ -134,6 +138,13 @@ func measureFolder(ctx context.Context, dir, timings string, only *regexp.Regexp
 			}
 			fmt.Fprintf(os.Stderr, "%s/%s %s\n", v.Case, v.Name, f.name)
 			set.Captures, set.Predictions = append(set.Captures, c), append(set.Predictions, p...)
+		}
+	}
+	for _, p := range set.Predictions {
+		for _, c := range set.Captures {
+			if c.Variant == p.Fixed && c.Format == p.Format {
+				p.After = c
+			}
 		}
 	}
 	return set, nil

@@ -48,6 +48,7 @@ func ErrorOf(estimate, truth float64) float64 { return estimate/truth - 1 }
 type Prediction struct {
 	*Capture
 	Fixed   *Variant
+	After   *Capture // of the repaired program with the same tool; nil if there is none
 	Changes []string
 	WhyNot  string // why it was not predicted, or is no truth of it, or ""
 
@@ -70,8 +71,21 @@ func (v *Variant) drained() bool {
 
 const drainedWhy = "loader workers: the steps captured are not those of a long run"
 
-// UnderTruth is the repaired step as a share of the step before, both under the tool; 0 if either was not captured.
+// UnderTruth is the repaired step as a share of the step before, both as captured with the tool: steps of the device. Where the
+// repaired program was not captured, it is by the program's own clock; 0 if that was not read.
 func (p *Prediction) UnderTruth() float64 {
+	if p.After == nil || p.Fixed.drained() || p.Report.Steps.MeanMs == 0 {
+		return p.ClockTruth()
+	}
+	return p.After.measuredMs() / p.measuredMs()
+}
+
+// measuredMs is the mean step of the device as captured.
+func (c *Capture) measuredMs() float64 { return c.perStep(c.Report.Steps.MeanMs, 0, 0).Ms }
+
+// ClockTruth is the same by the program's own clock while it was captured, which holds the filling and draining of the queue; 0 if
+// either was not captured.
+func (p *Prediction) ClockTruth() float64 {
 	if p.Fixed.drained() || p.Variant.Under[p.Format] == 0 {
 		return 0
 	}
