@@ -32,7 +32,12 @@ func captures(dir string) error {
 	if err != nil {
 		return err
 	}
+	inside, err := os.ReadFile("testdata/gemm.ncu-rep.zst") // corpus/kernel/gemm, made for this project
+	if err != nil {
+		return err
+	}
 	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "gemm.ncu-rep"), inside, 0o644),
 		os.WriteFile(filepath.Join(dir, "trace.json.gz"), demoCapture, 0o644),
 		os.WriteFile(filepath.Join(dir, "run.sqlite"), db, 0o644), // packed or not is seen from the content
 	)

@@ -38,6 +38,7 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 		"lacuna kernel gemm.ncu-rep --kernel naive --format json",
 		"lacuna kernel gemm.ncu-rep --svg roofline.svg --top 1",
 		"lacuna kernel gemm.ncu-rep --what-if regs=64,smem=32k,block=256",
+		"lacuna kernel gemm.ncu-rep --kernel naive --source 1261",
 		"lacuna kernel gemm.ncu-rep --page raw --format csv",
 	},
 	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names, "units": pageUnits, "view": pageViews},
@@ -51,6 +52,7 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 			format:  flags.String("format", "text", "`FORMAT` is text, json, csv or markdown"),
 			verbose: flags.BoolP("verbose", "v", false, "all that is known of every finding, and what the profiler's own rules said"),
 			svg:     flags.String("svg", "", "draw the roofline into `FILE` too"),
+			source:  flags.String("source", "", "what was counted of source `LINE`, a number or FILE:NUMBER, and of its instructions"),
 			whatIf:  flags.String("what-if", "", "the occupancy with other `RESOURCES`: regs=64,smem=32k,block=256"),
 			page:    flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
 			units:   flags.String("units", "auto", "of a page: `UNITS` are auto or base"),
@@ -69,6 +71,7 @@ type kernelCall struct {
 	format  *string
 	verbose *bool
 	svg     *string
+	source  *string
 	whatIf  *string
 
 	page, units, view *string
@@ -107,6 +110,8 @@ func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
 		return c.writePages(env, in, opt)
 	case *c.whatIf != "":
 		return c.calculate(env, in, opt)
+	case *c.source != "":
+		return c.list(env, in, opt)
 	}
 	r, err := kernelreport.Build(in, opt)
 	if err != nil {
@@ -130,8 +135,8 @@ func (c kernelCall) options() (kernelreport.Options, error) {
 		return opt, errCall("--view %s: is for --page source", *c.view)
 	case *c.page == "" && *c.units != "auto":
 		return opt, errCall("--units %s: is for --page raw and --page details", *c.units)
-	case *c.page != "" && (*c.whatIf != "" || *c.svg != ""):
-		return opt, errCall("--page %s: prints nothing else; leave --what-if and --svg out", *c.page)
+	case given(*c.page, *c.whatIf, *c.source) > 1 || *c.svg != "" && given(*c.page, *c.whatIf, *c.source) > 0:
+		return opt, errCall("kernel: --page, --what-if, --source and --svg are one at a time")
 	}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
@@ -141,6 +146,9 @@ func (c kernelCall) options() (kernelreport.Options, error) {
 		opt.Kernel = re
 	}
 	formats := tableFormats()
+	if given(*c.whatIf, *c.source) > 0 {
+		formats = []string{"text", "json"}
+	}
 	if *c.page != "" {
 		if err := c.checkPage(); err != nil {
 			return opt, err
@@ -151,6 +159,16 @@ func (c kernelCall) options() (kernelreport.Options, error) {
 		return opt, err
 	}
 	return opt, oneOf("--format", *c.format, formats)
+}
+
+// given is how many of these flags have a value.
+func given(values ...string) (n int) {
+	for _, v := range values {
+		if v != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (c kernelCall) checkPage() error {
@@ -195,34 +213,6 @@ func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.
 		}
 		return nil
 	})
-}
-
-// calculate answers --what-if.
-func (c kernelCall) calculate(env *Env, in []*profile.Report, opt kernelreport.Options) error {
-	if *c.format != "text" && *c.format != "json" {
-		return errCall("--what-if %s: has --format text and json", *c.whatIf)
-	}
-	x, err := kernelreport.WhatIf(in, opt, *c.whatIf)
-	if err != nil {
-		var none *kernelreport.NoMatchError
-		if asNoMatch(err, &none) {
-			return noLaunch(in[0].Path, err)
-		}
-		return errCall("--what-if %w", err)
-	}
-	page := env.page()
-	err = env.write(func(w io.Writer) error {
-		if *c.format == "json" {
-			return writers.CalculationsJSON(w, x)
-		}
-		return writers.CalculationsText(w, x, page)
-	})
-	for i := range x.Kernels {
-		if err == nil && x.Kernels[i].Error != "" {
-			return &statusError{status: No}
-		}
-	}
-	return err
 }
 
 // write prints the answer.

@@ -53,12 +53,10 @@ func lostWords(p *profile.Report) string {
 	return ""
 }
 
-func asNoMatch(err error, to **kernelreport.NoMatchError) bool { return errors.As(err, to) }
-
 // noLaunch makes the answer "no" of a selection that leaves nothing.
 func noLaunch(path string, err error) error {
 	var none *kernelreport.NoMatchError
-	if asNoMatch(err, &none) {
+	if errors.As(err, &none) {
 		return &statusError{No, fmt.Errorf("%s: %w", path, err)}
 	}
 	return err

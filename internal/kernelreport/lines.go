@@ -65,7 +65,7 @@ func (out *Kernel) reasonsOf(k *kernel.Kernel, s *kernel.Stalls) {
 				return l.File == p.File && l.Line == p.Line && (l.Line > 0 || l.Function == p.Function && l.Offset == p.Offset)
 			})
 			if i >= 0 && p.Share*r.Share > most[i] {
-				most[i], out.Lines[i].Why, out.Lines[i].Reason = p.Share*r.Share, r.Words, r.Reason
+				most[i], out.Lines[i].Why, out.Lines[i].Reason = p.Share*r.Share, r.Group, r.Reason
 			}
 		}
 	}

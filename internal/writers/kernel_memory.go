@@ -56,7 +56,7 @@ func (p *printer) linkLines(l kernelreport.Link) (lines []string) {
 		parts = append(parts, p.pick("▼", "v")+" "+bytesWords(*l.WriteBytes)+" written")
 	}
 	bar := "  " + p.pick("│", "|") + "  "
-	for _, t := range p.wrap(strings.Join(parts, "   "), p.width()-4-len("  |  ")) {
+	for _, t := range p.wrap(strings.Join(parts, ", "), p.width()-4-len("  |  ")) {
 		lines = append(lines, bar+t)
 	}
 	return lines

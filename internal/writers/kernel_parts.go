@@ -130,12 +130,12 @@ func (p *printer) hotLines(k *kernelreport.Kernel) {
 	}
 	p.subheading("Where the time goes, % of " + p.clean(what))
 	for i := range k.Lines {
-		if i == maxLines {
+		if i == maxLines || i > 0 && k.Lines[i].Share < 0.01 {
 			break
 		}
-		note := k.Lines[i].Why
+		note := waitWords(k.Lines[i].Why)
 		if note != "" {
-			note = "(" + note + ")"
+			note = "for " + note
 		}
 		p.place(4, &k.Lines[i], note)
 	}
