@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // A Measure is a number that may not have been collected.
 type Measure struct {
@@ -234,13 +231,3 @@ func (m *Memory) Notes() []string {
 }
 
 func plural(op string) string { return op + "s" }
-
-// SectorsPerRequest is of one kind of access; unknown if there was none.
-func (m *Memory) SectorsPerRequest(space, op string) (float64, bool) {
-	for _, a := range m.Accesses {
-		if a.Space == space && a.Op == op && !math.IsNaN(a.PerRequest) {
-			return a.PerRequest, true
-		}
-	}
-	return 0, false
-}

@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -185,9 +184,6 @@ func sameBlock(chip Chip, r Resources, blocks int) (Step, bool) {
 
 // leastRegisters is fewer than which no real kernel can do with: the ABI alone takes 16 to 24.
 const leastRegisters = 16
-
-// LimitedBy says whether a resource is among those that limit the occupancy.
-func (o *Occupancy) LimitedBy(name string) bool { return slices.Contains(o.Limiting, name) }
 
 // Limiter is the first of what limits, "" at full occupancy: then nothing does.
 func (o *Occupancy) Limiter() string {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -102,6 +103,31 @@ func TestTriadIsUnderTheSlope(t *testing.T) {
 	// a[i] = b[i] + s*c[i]: 2 FLOP for 12 bytes.
 	if p.Precision != "fp32" || p.Level != "dram" || !p.Slope() || math.Abs(p.Intensity-2.0/12) > 0.01 || p.Reached < 0.85 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// Where the profiler states the peak of matrix instructions, the architecture's is the same; where it does
+// not, cards of one architecture are told apart.
+func TestTensorPeaksAreThoseOfTheProfiler(t *testing.T) {
+	reports := corpusReports(t)
+	for _, name := range []string{"gemm", "cs599k-h100-2025.1-silu", "cs599k-a100-2025.1-silu", "jaxtoolbox-gb200-2025.3-graph"} {
+		k := reports[name][0]
+		for _, p := range k.tensorPeaks() {
+			source, _ := strings.CutPrefix(p.Precision, "tensor ")
+			if want, ok := k.tensorMost(source); ok && math.Abs(p.Most/want-1) > 0.03 {
+				t.Errorf("%s %s: the profiler says %.4g, the architecture %.4g", name, p.Precision, p.Most, want)
+			}
+		}
+	}
+	perClock := func(name string) float64 {
+		k := reports[name][0]
+		v, _ := k.tensorMost("fp16")
+		hz, _ := k.Rate("sm")
+		sms, _ := k.SMs()
+		return v / hz / sms
+	}
+	if a10g, a40, gtx := perClock("esmm-a10g-2023.1-roofline"), perClock("indexspaces-a40-2022.4"), perClock("cudacode-gtx1660s-2024.1-gemm"); math.Abs(a10g/512-1) > 0.03 || math.Abs(a40/1024-1) > 0.03 || gtx != 0 {
+		t.Errorf("A10G %g, A40 %g, GTX 1660 SUPER %g FLOP a clock of an SM", a10g, a40, gtx)
 	}
 }
 

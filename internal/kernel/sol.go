@@ -198,10 +198,14 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 	if most < from || !what.doesTheWork() {
 		return what.class(), why
 	}
-	if waste := k.waste(what); waste != "" {
+	waste, measured := k.waste(what)
+	switch {
+	case waste != "":
 		return what.class(), why + ", but " + waste
+	case !measured:
+		return what.class(), why + "; whether all of that is needed was not measured"
 	}
-	return NearLimit, why + ", and nothing measured says that part of that is wasted"
+	return NearLimit, why + ", and no counter says that part of it is wasted"
 }
 
 // doesTheWork says that the resource does what must be done, rather than being one way to do it: L1,
@@ -228,32 +232,45 @@ const (
 	fusable       = 0.1  // of FP32 instructions: adds and products that one instruction could do
 )
 
-// waste says what of a busy unit's work need not be done, as far as counters show; "": nothing.
-func (k *Kernel) waste(r Resource) string {
+// waste says what of a busy unit's work need not be done, as far as counters show; "": nothing, if that
+// was measured.
+func (k *Kernel) waste(r Resource) (what string, measured bool) {
 	if r == DRAM {
-		read, write, ok := k.DRAMBytes()
-		// Sectors that are asked for needlessly cost DRAM nothing where L1 or L2 keeps them until they are used.
-		excess, known := k.ExcessiveShare()
-		useful, _ := k.UsefulBytes()
-		if ok && known && excess >= wastedSectors && useful < (1-wastedSectors)*(read+write) {
-			return percentText(1-useful/(read+write)) + " of the bytes that it moves are never used"
+		return k.dramWaste()
+	}
+	lanes, ok := k.Lanes()
+	if !ok {
+		return "", false
+	}
+	if lanes < fullLanes {
+		return fmt.Sprintf("only %.1f of 32 lanes work", lanes), true
+	}
+	if r == FMA {
+		f := k.fusion("ffma", "fadd", "fmul")
+		if f == nil {
+			return "", false
 		}
-		all, bounded := k.AccessibleBytes()
-		if ok && bounded && read+write > movedTwice*all {
-			return fmt.Sprintf("it moves %.2g times the bytes that there are", (read+write)/all)
+		if f.Fusable >= fusable {
+			return "adds and products are not fused", true
 		}
-		return ""
 	}
-	if v, ok := k.Lanes(); ok && v < fullLanes {
-		return fmt.Sprintf("only %.1f of 32 lanes work", v)
+	return "", true
+}
+
+func (k *Kernel) dramWaste() (what string, measured bool) {
+	read, write, ok1 := k.DRAMBytes()
+	moved := read + write
+	// Sectors that are asked for needlessly cost DRAM nothing where L1 or L2 keeps them until they are used.
+	excess, ok2 := k.ExcessiveShare()
+	useful, _ := k.UsefulBytes()
+	if ok1 && ok2 && excess >= wastedSectors && useful < (1-wastedSectors)*moved {
+		return percentText(1-useful/moved) + " of the bytes that it moves are never used", true
 	}
-	add, ok1 := k.ThreadOps("fadd")
-	mul, ok2 := k.ThreadOps("fmul")
-	fma, ok3 := k.ThreadOps("ffma")
-	if r == FMA && ok1 && ok2 && ok3 && min(add, mul) >= fusable*(add+mul+fma) && add+mul > 0 {
-		return "adds and products are not fused"
+	all, ok3 := k.AccessibleBytes()
+	if ok1 && ok3 && moved > movedTwice*all {
+		return fmt.Sprintf("it moves %.2g times the bytes that there are", moved/all), true
 	}
-	return ""
+	return "", ok1 && (ok2 || ok3)
 }
 
 // classifyByHeadlines is for reports with only the two headline shares.

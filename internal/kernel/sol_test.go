@@ -33,6 +33,8 @@ func TestClassOfTheCorpus(t *testing.T) {
 		{"jaxtoolbox-gb200-2025.3-graph", 0, Launch},
 		{"cs599k-h100-2025.1-silu", 0, NearLimit}, // L1 absorbs its uncoalesced sectors
 		{"cs599k-gh200-2025.1-onesection", 0, Unclassified},
+		{"cs599k-gh200-2025.1-pytorch10", 1, MemoryDRAM}, // a basic set: at 91 %, but who knows of what
+		{"cudacode-gtx1660s-2024.1-gemm", 1, MemoryL1},
 		{"indexspaces-a40-2022.1", 0, NearLimit},
 		{"ncar-v100-2022.2-baseline", 2, Compute},
 	} {

@@ -1,8 +1,12 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 	"strings"
+
+	"lacuna/internal/model"
+	"lacuna/internal/peaks"
 )
 
 // tensorPeaks is matrix arithmetic by the type of its factors. Since 2024 the profiler counts the
@@ -157,53 +161,39 @@ var shapes = map[string]float64{
 	"16864": 2 * 16 * 8 * 64,
 }
 
-// TensorMost is the FLOP a second that matrix instructions could do with factors of a type; 0: there
-// are none, or it is not known. From the profiler's peaks, else from the architecture.
-func (k *Kernel) TensorMost(source string) (float64, bool) {
-	hz, ok := k.Rate("sm")
-	best := 0.0
-	for _, p := range k.tensorPaths() {
-		if p.op != "" && p.source == source && !p.sparse && ok {
-			best = max(best, p.peak*hz)
-		}
-	}
-	if best > 0 {
-		return best, true
-	}
-	return k.tensorMost(source)
-}
-
-// tensorMost is from the dense FP16 rate of the architecture: 7.0 and 7.5 (but for the GTX 16, which
-// has no matrix unit), 8.6 and 8.9 from the makers' papers, 8.0, 9.0 and 10.0 as reports say.
+// tensorMost is the FLOP a second that matrix instructions could do with factors of a type, at the clock
+// of the measurement: from the architecture, where all of its devices are alike, else from the data sheet
+// of the device (a GeForce or A10G sums in FP32 at half the rate of an A40). False: there is no such
+// unit, or it is not known.
 func (k *Kernel) tensorMost(source string) (float64, bool) {
-	cc, _ := k.Capability()
-	perClock := map[int]float64{70: 1024, 75: 1024, 80: 2048, 86: 1024, 89: 1024, 90: 4096, 100: 8192}[cc]
-	if strings.Contains(k.DeviceName(), "GTX 16") {
-		perClock = 0
-	}
-	switch source {
-	case "fp16":
-	case "bf16":
-		if cc < 80 {
-			perClock = 0
-		}
-	case "tf32":
-		perClock /= 2
-		if cc < 80 {
-			perClock = 0
-		}
-	case "fp8":
-		perClock *= 2
-		if cc < 89 {
-			perClock = 0
-		}
-	case "fp64":
-		perClock = map[int]float64{80: 128, 90: 256, 100: 256}[cc]
-	default:
-		perClock = 0
-	}
 	hz, ok1 := k.Rate("sm")
 	sms, ok2 := k.SMs()
-	v := perClock * sms * hz
-	return v, ok1 && ok2 && v > 0
+	if !ok1 || !ok2 {
+		return 0, false
+	}
+	cc, _ := k.Capability()
+	if rates, ok := matrixPerClock[cc]; ok {
+		v := rates[source] * sms * hz
+		return v, v > 0
+	}
+	unit, ok1 := matrixUnits[source]
+	p, ok2 := peaks.Find(k.DeviceName(), model.Device{SMs: int32(min(sms, math.MaxInt32))})
+	if !ok1 || !ok2 || p.BoostMHz <= 0 || strings.Contains(p.Name, "GTX 16") { // of these, the table has the vector rate
+		return 0, false
+	}
+	v, ok := p.TFLOPs(unit)
+	return v * 1e12 * hz / (p.BoostMHz * 1e6), ok && v > 0
+}
+
+// matrixPerClock is dense FLOP of an SM per clock by compute capability and type of the factors: as
+// reports of 8.0, 9.0 and 10.0 say, and NVIDIA's paper on 7.0.
+var matrixPerClock = map[int]map[string]float64{
+	70:  {"fp16": 1024},
+	80:  {"fp16": 2048, "bf16": 2048, "tf32": 1024, "fp64": 128},
+	90:  {"fp16": 4096, "bf16": 4096, "tf32": 2048, "fp8": 8192, "fp64": 256},
+	100: {"fp16": 8192, "bf16": 8192, "tf32": 4096, "fp8": 16384},
+}
+
+var matrixUnits = map[string]peaks.Unit{
+	"fp16": peaks.MatrixFP16, "bf16": peaks.MatrixBF16, "tf32": peaks.MatrixTF32, "fp8": peaks.MatrixFP8, "fp64": peaks.MatrixFP64,
 }
