@@ -19,7 +19,10 @@ import (
 
 const corpus = "../../../../shared/corpus"
 
-// reports is every report of the corpus.
+// small is a report made for this project: two launches of streaming kernels on an H200, by version 2025.3.1 with a full set.
+const small = "testdata/dram_bound_at_peak/report.ncu-rep.zst"
+
+// reports is every report of the corpus, or else the one that lies here.
 func reports(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -31,9 +34,9 @@ func reports(t *testing.T) []string {
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		t.Skipf("NO CORPUS: no report under %s; real reports are not tested", corpus)
+		t.Logf("NO CORPUS: no report under %s; only one real report is tested", corpus)
 	}
-	return all
+	return append(all, small)
 }
 
 func open(t testing.TB, path string) *profile.Report {
@@ -118,7 +121,11 @@ func compareRaw(t *testing.T, r *profile.Report, rows [][]string) {
 			}
 			name := rows[0][j]
 			shown[name] = true
-			if got := cellOf(l.Metric(name)); got != cell {
+			m := l.Metric(name)
+			if (m == nil) != (cell == "") && (m == nil || !m.HasInstances()) {
+				t.Errorf("launch %d: %s is there: %v, ncu prints %q", i, name, m != nil, cell)
+			}
+			if got := cellOf(m); got != cell {
 				t.Errorf("launch %d: %s is %q, ncu prints %q", i, name, got, cell)
 			}
 		}
