@@ -1,144 +1,11 @@
 package kernel
 
-import (
-	"slices"
-	"strings"
-)
-
-// This file is the one table of metric names. A quantity has a list of names, and the first that was
-// collected counts: names differ between versions of the profiler and between chips. Everything here
-// returns (value, known); a quantity that was not collected is unknown, never zero. Shares are 0 to 1.
+// This file, loads.go and opcodes.go are the one table of metric names. A quantity has a list of names,
+// and the first that was collected counts: names differ between versions of the profiler and between
+// chips. Everything returns (value, known); what was not collected is unknown, never zero. Shares are 0 to 1.
 //
 // Where a formula is from: the profiler's own section files (they travel in every report), and
 // measurements on 128 launches from V100 to GB200, 2020.3 to 2025.3.
-
-// A Resource is a hardware unit whose load is a share of what it can sustain.
-type Resource string
-
-// The resources. All of them count something that grows in proportion to the work, so that a share
-// may be scaled: half of the bytes is half of the share. That is why lts__throughput and
-// l1tex__throughput are not among them: they are the largest of several counters, some hidden, and
-// lts__throughput reads 83 to 95 % on every kernel that DRAM limits.
-const (
-	DRAM   Resource = "dram"      // bytes from and to device memory
-	L2     Resource = "l2"        // sectors looked up in L2
-	L2Tag  Resource = "l2_tag"    // requests (up to 4 sectors each) looked up in L2
-	L2Out  Resource = "l2_out"    // data on its way from L2 to the SMs
-	L2In   Resource = "l2_in"     // requests and stored data on their way to L2: a partial sector costs a full one
-	L1     Resource = "l1"        // wavefronts of L1 and shared memory: passes of one cycle each
-	LSUIn  Resource = "lsu_in"    // instructions into the load/store unit: half rate on Turing
-	L1Req  Resource = "l1_req"    // requests from L1 to L2
-	L1Fill Resource = "l1_fill"   // sectors from L2 into L1
-	Tex    Resource = "tex"       // texture unit
-	Issue  Resource = "issue"     // issue slots of the schedulers
-	FMA    Resource = "fma"       // FP32 (and integer multiply) pipe: both halves together
-	Heavy  Resource = "fma_heavy" // the half of it that multiplies integers: full at 50 % of FMA; since 8.6
-	ALU    Resource = "alu"       // integer and logic pipe
-	FP16   Resource = "fp16"      // a pipe of its own up to compute capability 8.0
-	FP64   Resource = "fp64"      // double precision pipe
-	Tensor Resource = "tensor"    // matrix pipe
-	XU     Resource = "xu"        // special functions, and conversions with a 64-bit or integer side
-)
-
-const ofPeak = ".avg.pct_of_peak_sustained_elapsed"
-
-// loads has the names of each resource's load, in the order in which resources are listed.
-var loads = []struct {
-	Resource Resource
-	Names    []string // without ofPeak; the first that was collected counts
-}{
-	{DRAM, []string{"gpu__dram_throughput", "dram__throughput", "dram__bytes"}},
-	{L2, []string{"lts__t_sectors"}},
-	{L2Tag, []string{"lts__t_tag_requests"}},
-	{L2Out, []string{"lts__lts2xbar_cycles_active"}},
-	{L2In, []string{"lts__xbar2lts_cycles_active"}},
-	{L1, []string{"l1tex__data_pipe_lsu_wavefronts"}},
-	{LSUIn, []string{"l1tex__lsuin_requests"}},
-	{L1Req, []string{"l1tex__m_l1tex2xbar_req_cycles_active"}},
-	{L1Fill, []string{"l1tex__m_xbar2l1tex_read_sectors"}},
-	{Tex, []string{"l1tex__f_wavefronts", "l1tex__data_pipe_tex_wavefronts"}},
-	{Issue, []string{"sm__issue_active", "sm__inst_executed", "sm__inst_issued"}},
-	{FMA, []string{"sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"}},
-	{Heavy, []string{"sm__pipe_fmaheavy_cycles_active", "sm__inst_executed_pipe_fmaheavy"}},
-	{ALU, []string{"sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"}},
-	{FP16, []string{"sm__inst_executed_pipe_fp16"}},
-	{FP64, []string{"sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"}},
-	{Tensor, []string{"sm__pipe_tc_cycles_active", "sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor"}},
-	{XU, []string{"sm__inst_executed_pipe_xu"}},
-}
-
-// Level says where a resource sits: "dram", "l2", "l1" or "compute".
-func (r Resource) Level() string {
-	switch r {
-	case DRAM:
-		return "dram"
-	case L2, L2Tag, L2Out, L2In:
-		return "l2"
-	case L1, LSUIn, L1Req, L1Fill, Tex:
-		return "l1"
-	}
-	return "compute"
-}
-
-// A Load is how busy a resource was: the share of what it can sustain over the whole launch.
-type Load struct {
-	Resource Resource
-	Share    float64
-}
-
-// Load is how busy a resource was, as a share of what it can sustain. Traps: passes of a multi-pass
-// measurement disagree by a few per cent, so that a share may be slightly above 1; and an absent pipe
-// (tensor cores of a GTX 16) reads 0.
-func (k *Kernel) Load(r Resource) (float64, bool) {
-	for _, l := range loads {
-		if l.Resource != r {
-			continue
-		}
-		// Blackwell has a matrix pipe with two counters, of which one is idle: the larger counts.
-		if r == Tensor {
-			return k.largest(l.Names)
-		}
-		for _, name := range l.Names {
-			if v, ok := k.percent(name + ofPeak); ok {
-				return v, true
-			}
-		}
-	}
-	return 0, false
-}
-
-func (k *Kernel) largest(names []string) (v float64, known bool) {
-	for _, name := range names {
-		if n, ok := k.percent(name + ofPeak); ok {
-			v, known = max(v, n), true
-		}
-	}
-	return v, known
-}
-
-// Loads is every resource whose load is known, the busiest first.
-func (k *Kernel) Loads() []Load {
-	var out []Load
-	for _, l := range loads {
-		if v, ok := k.Load(l.Resource); ok {
-			out = append(out, Load{l.Resource, v})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Load) int { return compare(b.Share, a.Share) })
-	return out
-}
-
-// Busiest is the resource with the largest load: the limiter, if anything limits by throughput. Known
-// only if at least one memory and one compute resource were measured.
-func (k *Kernel) Busiest() (Load, bool) {
-	all := k.Loads()
-	memory := slices.ContainsFunc(all, func(l Load) bool { return l.Resource.Level() != "compute" })
-	compute := slices.ContainsFunc(all, func(l Load) bool { return l.Resource.Level() == "compute" })
-	if !memory || !compute {
-		return Load{}, false
-	}
-	return all[0], true
-}
 
 // number is the first of the names that was collected and can be a measure: no counter, rate or share
 // here is negative (differences of passes can be), and none is astronomically large or small.
@@ -187,16 +54,6 @@ func over(a float64, aKnown bool, b float64, bKnown bool) (float64, bool) {
 		return 0, false
 	}
 	return a / b, true
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Attribute is a device attribute by its name without prefix: "multiprocessor_count". It is in every
@@ -461,63 +318,6 @@ func (k *Kernel) Instructions() (float64, bool) {
 	return k.number("sass__inst_executed_per_opcode", "smsp__inst_executed.sum", "sm__inst_executed.sum", "inst_executed")
 }
 
-// An Opcode is how often an instruction was executed by warps, without its modifiers: "FFMA".
-type Opcode struct {
-	Name     string
-	Executed float64
-}
-
-// Opcodes is the executed instructions by opcode, the most frequent first; nil: not collected, or a
-// CSV, which has only the sum.
-func (k *Kernel) Opcodes() []Opcode { return k.opcodes("sass__inst_executed_per_opcode") }
-
-// OpcodesModified is the executed instructions by opcode with all modifiers: "LDG.E.128.CONSTANT".
-func (k *Kernel) OpcodesModified() []Opcode {
-	return k.opcodes("sass__inst_executed_per_opcode_with_modifier_all")
-}
-
-// OpcodeLanes is like Opcodes, but counts threads rather than warps, predicated-off ones left out.
-func (k *Kernel) OpcodeLanes() []Opcode {
-	return k.opcodes("sass__thread_inst_executed_true_per_opcode")
-}
-
-func (k *Kernel) opcodes(metric string) []Opcode {
-	var out []Opcode
-	for name, v := range k.Launch.ByOpcode(metric) {
-		if v > 0 {
-			out = append(out, Opcode{name, v})
-		}
-	}
-	slices.SortFunc(out, func(a, b Opcode) int {
-		if c := compare(b.Executed, a.Executed); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return out
-}
-
-// OpcodeShare is the share of executed instructions that match; unknown without opcodes.
-func (k *Kernel) OpcodeShare(match func(name string) bool) (float64, bool) {
-	return share(k.Opcodes(), match)
-}
-
-// ModifiedShare is the share of executed instructions that match by opcode with all modifiers.
-func (k *Kernel) ModifiedShare(match func(name string) bool) (float64, bool) {
-	return share(k.OpcodesModified(), match)
-}
-
-func share(all []Opcode, match func(string) bool) (float64, bool) {
-	var matched, total float64
-	for _, o := range all {
-		total += o.Executed
-		if match(o.Name) {
-			matched += o.Executed
-		}
-	}
-	return over(matched, true, total, len(all) > 0)
-}
-
 // Rate is a domain's measured clock in cycles a second: "sm", "lts", "dram", "l1tex".
 func (k *Kernel) Rate(domain string) (float64, bool) {
 	names := []string{domain + "__cycles_elapsed.avg.per_second"}
@@ -526,40 +326,4 @@ func (k *Kernel) Rate(domain string) (float64, bool) {
 	}
 	v, ok := k.number(names...)
 	return v, ok && v > 0
-}
-
-// ThreadOps is thread instructions of one arithmetic operation a second: "ffma", "fadd", "fmul", and
-// the same with d (FP64) and h (FP16, where one instruction does two: a half2). From the rate a cycle
-// and the measured clock; from the sum and the time; or from opcodes.
-func (k *Kernel) ThreadOps(op string) (float64, bool) {
-	base := "smsp__sass_thread_inst_executed_op_" + op + "_pred_on"
-	if v, ok := k.number(base + ".sum.per_cycle_elapsed"); ok {
-		if hz, ok := k.number("smsp__cycles_elapsed.avg.per_second"); ok {
-			return v * hz, true
-		}
-		if hz, ok := k.Rate("sm"); ok {
-			return v * hz, true
-		}
-	}
-	us, timed := k.Microseconds()
-	if !timed || us <= 0 {
-		return 0, false
-	}
-	if v, ok := k.number(base+".sum", "sm__sass_thread_inst_executed_op_"+op+"_pred_on.sum"); ok {
-		return v / (us * 1e-6), true
-	}
-	lanes := k.OpcodeLanes()
-	var total float64
-	for _, o := range lanes {
-		if isOp(o.Name, op) {
-			total += o.Executed
-		}
-	}
-	return total / (us * 1e-6), lanes != nil
-}
-
-// isOp says whether an opcode does an operation: FFMA and FFMAI do ffma, HFMA2 does hfma.
-func isOp(opcode, op string) bool {
-	o := strings.ToLower(strings.TrimRight(opcode, "23"))
-	return o == op || o == op+"i" || o == op+"32i"
 }

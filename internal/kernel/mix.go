@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,7 +175,7 @@ func (k *Kernel) classes() []MixClass {
 	for i := range out {
 		out[i].Share /= total
 	}
-	slices.SortStableFunc(out, func(a, b MixClass) int { return compare(b.Share, a.Share) })
+	slices.SortStableFunc(out, func(a, b MixClass) int { return cmp.Compare(b.Share, a.Share) })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,49 +57,6 @@ const (
 	nearlyBusiest = 0.95
 )
 
-// Words says what a resource is.
-func (r Resource) Words() string {
-	switch r {
-	case DRAM:
-		return "DRAM bandwidth"
-	case L2:
-		return "L2 bandwidth"
-	case L2Tag:
-		return "lookups in L2"
-	case L2Out:
-		return "data from L2 to the SMs"
-	case L2In:
-		return "requests and stored data to L2"
-	case L1:
-		return "L1 and shared memory"
-	case LSUIn:
-		return "load and store instructions"
-	case L1Req:
-		return "requests from L1 to L2"
-	case L1Fill:
-		return "data from L2 into L1"
-	case Tex:
-		return "the texture unit"
-	case Issue:
-		return "instruction issue"
-	case FMA:
-		return "the FP32 pipe"
-	case Heavy:
-		return "the half of the FP32 pipe that multiplies integers"
-	case ALU:
-		return "the integer pipe"
-	case FP16:
-		return "the FP16 pipe"
-	case FP64:
-		return "the FP64 pipe"
-	case Tensor:
-		return "the tensor pipe"
-	case XU:
-		return "the XU pipe (special functions and conversions)"
-	}
-	return string(r)
-}
-
 // class of a kernel that a resource limits.
 func (r Resource) class() Class {
 	switch r.Level() {
@@ -151,7 +109,7 @@ func (k *Kernel) breakdown(metric string) []Part {
 			out = append(out, Part{name, v})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Part) int { return compare(b.Share, a.Share) })
+	slices.SortStableFunc(out, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
 	return out
 }
 
@@ -173,7 +131,7 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	if ok1 && ok2 && grid < sms {
 		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs without work, and no unit of the device is busy", grid, sms-grid, sms)
 	}
-	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest is %s, at %s)", percentText(limitFrom), what.Words(), percentText(most))
+	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom), what.Words(), percentText(most))
 	if stalls := k.Stalls(); stalls != nil {
 		if words := stalls.Words(); words != "" {
 			why += "; " + words
@@ -190,7 +148,7 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 			break
 		}
 	}
-	why := fmt.Sprintf("%s is at %s of its peak, the busiest of all units", what.Words(), percentText(most))
+	why := fmt.Sprintf("the busiest unit is %s, at %s of its peak", what.Words(), percentText(most))
 	from := peakFrom
 	if what == DRAM && k.writeShare() >= writesMatter {
 		from = peakFromWithWrites

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -45,7 +46,7 @@ const (
 	WaitsForMemory    = "waiting for global or local memory"
 	WaitsForShared    = "waiting for shared memory or special functions"
 	WaitsInQueue      = "waiting for room in the queue of a unit"
-	WaitsForPipe      = "waiting for a busy arithmetic pipe"
+	WaitsForPipe      = "waiting for a busy arithmetic pipe or the dispatcher"
 	WaitsForOthers    = "waiting for other warps"
 	WaitsForFixed     = "waiting for the previous instruction's fixed latency"
 	WaitsForCode      = "waiting for instructions"
@@ -73,7 +74,7 @@ var reasons = []struct{ Name, Group, Words string }{
 	{"imc_miss", WaitsForConstants, "a constant that is not in the constant cache"},
 	{"gmma", WaitsForMatrix, "asynchronous matrix products of the warp group"},
 	{"drain", WaitsForStores, "stores to leave before the warp can end"},
-	{"dispatch_stall", WaitsElse, "the dispatcher, which held the instruction back"},
+	{"dispatch_stall", WaitsForPipe, "the dispatcher, which held the instruction back: registers in one bank, or a unit not free"},
 	{"sleeping", WaitsElse, "the end of a sleep that the code asked for"},
 	{"misc", WaitsElse, "something rare"},
 	{"not_selected", NoWait, "nothing: it was ready, and another warp was chosen"},
@@ -122,8 +123,8 @@ func (k *Kernel) deriveStalls() *Stalls {
 	if !s.Sampled {
 		s.CyclesPerInstruction = total
 	}
-	slices.SortStableFunc(s.Reasons, func(a, b Stall) int { return compare(b.Share, a.Share) })
-	slices.SortStableFunc(s.Groups, func(a, b StallGroup) int { return compare(b.Share, a.Share) })
+	slices.SortStableFunc(s.Reasons, func(a, b Stall) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(s.Groups, func(a, b StallGroup) int { return cmp.Compare(b.Share, a.Share) })
 	return s
 }
 

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 
 	"lacuna/internal/profile"
@@ -57,7 +58,7 @@ func (s *Summary) measure() {
 	if len(all) == 0 {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b timed) int { return compare(a.us, b.us) })
+	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(a.us, b.us) })
 	us := make([]float64, len(all))
 	for i, x := range all {
 		us[i] = x.us
