@@ -6,6 +6,7 @@ package commands
 var All = []*Command{
 	&completionCommand,
 	&demoCommand,
+	&diffCommand,
 	&exportCommand,
 	&helpCommand,
 	&infoCommand,

@@ -1,0 +1,228 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/compare"
+	"lacuna/internal/diagnose"
+	"lacuna/internal/facts"
+	"lacuna/internal/kernelreport"
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
+	"lacuna/internal/report"
+	"lacuna/internal/writers"
+)
+
+var diffCommand = Command{
+	Name:  "diff",
+	Args:  "BEFORE AFTER",
+	Title: "Say what changed between two captures or sets of runs, and whether it is real",
+	Doc: `
+Each side is a file, a directory or a quoted glob: PyTorch traces, Nsight
+Systems exports, kernel reports of ncu, or lacuna.metrics files. The two sides
+may be of different formats.
+
+With several runs a side, a run is one sample. With one, the interval is over
+its steps, widened by what runs of such programs are known to scatter, and the
+output says so. A change is real if its 95 % interval lies beyond --min-effect.
+What cannot be told is called undecided, with the runs that would tell.
+
+Kernels are matched through renaming, splitting and fusion. What explains the
+change of the step sums to it.`,
+	Examples: []string{
+		"lacuna diff before.json.gz after.json.gz",
+		"lacuna diff 'before/*.sqlite' 'after/*.sqlite' --format markdown",
+		"lacuna diff before.sqlite after.sqlite --predicted whatif.json",
+		"lacuna diff slow.ncu-rep fixed.ncu-rep",
+	},
+	Complete:  map[string]func() []string{"format": diffFormats},
+	NoVerdict: "the two are not comparable",
+	Setup: func(flags *pflag.FlagSet) Run {
+		call := diffCall{
+			format:    flags.String("format", "text", "`FORMAT` is text, markdown, csv or json"),
+			steps:     flags.String("steps", "", "of captures, only the steps at positions `A:B`, from 0, B excluded"),
+			pattern:   flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+			effect:    flags.String("min-effect", "2%", "changes under `SHARE` of before are none"),
+			force:     flags.Bool("force", false, "compare what was measured on different GPUs, drivers or libraries"),
+			predicted: flags.String("predicted", "", "hold the answer of lacuna whatif --format json in `FILE` against what was achieved"),
+			top:       flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
+		}
+		return call.run
+	},
+}
+
+func diffFormats() []string { return []string{"text", "markdown", "csv", "json"} }
+
+type diffCall struct {
+	format, steps, pattern, effect, predicted *string
+	force                                     *bool
+	top                                       *int
+}
+
+func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
+	if err := oneOf("--format", *c.format, diffFormats()); err != nil {
+		return err
+	}
+	if len(args) != 2 {
+		return errCall("diff: want BEFORE and AFTER (got %d arguments); several runs of one side are a directory or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
+	}
+	effect, err := parseShare("--min-effect", *c.effect)
+	if err != nil {
+		return err
+	}
+	steps, err := stepOptions(*c.steps, *c.pattern)
+	if err != nil {
+		return err
+	}
+	whatif, err := readWhatIf(*c.predicted)
+	if err != nil {
+		return err
+	}
+	before, err := env.readSide(ctx, args[0], steps)
+	if err != nil {
+		return err
+	}
+	after, err := env.readSide(ctx, args[1], steps)
+	if err != nil {
+		return err
+	}
+	d := compare.Diff(before, after, compare.Options{MinEffect: effect, Top: c.rows()})
+	if whatif != nil {
+		if err := d.Hold(whatif); err != nil {
+			return fmt.Errorf("--predicted %s: %w", *c.predicted, err)
+		}
+	}
+	if err := env.writeDiff(*c.format, d); err != nil {
+		return err
+	}
+	if !d.Comparable && !*c.force {
+		return &statusError{status: NoVerdict, err: fmt.Errorf("%s and %s are not comparable: %s; --force takes the verdicts anyway", args[0], args[1], strings.Join(d.WhyNot, "; "))}
+	}
+	return nil
+}
+
+func (c diffCall) rows() int {
+	switch {
+	case *c.top > 0:
+		return *c.top
+	case *c.format == "text" || *c.format == "markdown":
+		return 8
+	}
+	return 0
+}
+
+func (e *Env) writeDiff(format string, d *compare.Difference) error {
+	return e.write(func(w io.Writer) error {
+		switch format {
+		case "json":
+			return writers.DiffJSON(w, d)
+		case "csv":
+			return writers.DiffCSV(w, d)
+		case "markdown":
+			return writers.DiffMarkdown(w, d)
+		}
+		return writers.DiffText(w, d, e.page())
+	})
+}
+
+// readSide reads the runs of one side. Findings and kernels are of the first capture: they change with the program,
+// not with the run.
+func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions) ([]*compare.Capture, error) {
+	files, err := runFiles([]string{arg})
+	if err != nil {
+		return nil, err
+	}
+	var out []*compare.Capture
+	for i, path := range files {
+		some, err := e.readCaptures(ctx, path, steps, i == 0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+// readCaptures reads what a comparison needs of a file; whole: with findings.
+func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOptions, whole bool) ([]*compare.Capture, error) {
+	runs, err := metricsFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if runs != nil {
+		var out []*compare.Capture
+		for _, r := range runs {
+			out = append(out, &compare.Capture{Run: r})
+		}
+		return out, nil
+	}
+	bar := e.newProgress(path)
+	defer bar.stop()
+	trace, kernels, err := reader.OpenEither(ctx, path, readers.All, reader.Options{
+		Need:     diagnose.Needs | report.MeasureNeeds,
+		Progress: bar.set,
+		Notice:   func(text string) { bar.above(e, path+": "+text) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if kernels != nil {
+		run, err := kernelreport.Measures(kernels)
+		return []*compare.Capture{{Run: run}}, err
+	}
+	f := facts.Of(trace)
+	run, err := report.Measures(f, steps)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !whole {
+		return []*compare.Capture{{Run: run}}, nil
+	}
+	r, _, err := answer([]*facts.Facts{f}, report.Options{Steps: steps})
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.Steps(steps)
+	if err != nil {
+		return nil, err
+	}
+	return []*compare.Capture{compare.Take(f, found, r, run)}, nil
+}
+
+// readWhatIf reads the answer of whatif; nil: none was named.
+func readWhatIf(path string) (*report.WhatIf, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--predicted: %w", err)
+	}
+	w := new(report.WhatIf)
+	if err := json.Unmarshal(text, w); err != nil || w.Schema == 0 {
+		return nil, fmt.Errorf("--predicted %s: is no answer of lacuna whatif --format json", path)
+	}
+	return w, nil
+}
+
+// parseShare understands 2%, 0.5 % and 0.02.
+func parseShare(flag, text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || x < 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, errCall("%s %s: want a share such as 2%% or 0.02", flag, text)
+	}
+	if percent {
+		x /= 100
+	}
+	return x, nil
+}

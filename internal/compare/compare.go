@@ -1,0 +1,255 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"lacuna/internal/measure"
+	"lacuna/internal/stat"
+)
+
+// Schema is the version of the JSON contract. Fields are added, never renamed.
+const Schema = 1
+
+// A Difference is what `lacuna diff` says.
+type Difference struct {
+	Schema     int            `json:"schema"`
+	Before     Side           `json:"before"`
+	After      Side           `json:"after"`
+	Comparable bool           `json:"comparable"`
+	WhyNot     []string       `json:"why_not"`  // nothing: comparable as far as is known
+	Warnings   []string       `json:"warnings"` // what a reader must know of the verdicts
+	Step       *Change        `json:"step_ms"`  // null: no step was measured
+	Unprofiled *Change        `json:"unprofiled_step_ms,omitempty"`
+	Explained  []Cause        `json:"explained"` // parts of the change of the step, most first; they sum to it
+	Measures   []Change       `json:"measures"`  // of the step, most change first
+	Kernels    []KernelChange `json:"kernels"`
+	Operators  []PathChange   `json:"operators"`
+	Findings   Findings       `json:"findings"`
+	Predicted  *Predicted     `json:"predicted,omitempty"` // for a what-if that was made of before
+}
+
+// A Side is a set of runs.
+type Side struct {
+	Runs  []string `json:"runs"`
+	Tools []string `json:"tools"` // that watched them; "": none
+	GPU   string   `json:"gpu"`
+	Steps int      `json:"steps"` // of all runs
+}
+
+// A Change is one measure before and after. Percentages are of before.
+type Change struct {
+	Name       string   `json:"name"`
+	Unit       string   `json:"unit"`
+	Better     string   `json:"better"` // lower, higher, neither
+	Before     float64  `json:"before"`
+	After      float64  `json:"after"`
+	ChangePct  *float64 `json:"change_pct"` // null: from nothing
+	LowPct     *float64 `json:"low_pct"`    // 95 % interval; null: not known
+	HighPct    *float64 `json:"high_pct"`
+	LimitPct   float64  `json:"limit_pct"` // changes below it are none
+	Verdict    string   `json:"verdict"`   // slower, faster, more, less, same, undecided
+	RunsNeeded int      `json:"runs_needed,omitempty"`
+	RunsBefore int      `json:"runs_before"`
+	RunsAfter  int      `json:"runs_after"`
+	OfSteps    bool     `json:"of_steps"` // the interval is over the steps of single runs
+	Warnings   []string `json:"warnings,omitempty"`
+
+	effect stat.Effect
+}
+
+// Options says how to compare. The zero value is usual.
+type Options struct {
+	MinEffect   float64 // share; 0: DefaultEffect
+	MinAbsolute float64 // ms; 0: DefaultFloorMs
+	Force       bool    // compare what is not comparable
+	Top         int     // rows of each list; 0: all
+}
+
+// What a change must exceed to be one.
+const (
+	// DefaultEffect is 2 %: under it, five repeats of GPU-bound programs on one machine differ by themselves in one
+	// of ten cases (bench/gpu/results/truth-h200.json).
+	DefaultEffect = 0.02
+	// DefaultFloorMs is 20 µs of a step: nobody gates on less, and a kernel of 5 µs moves by as much as its clock.
+	DefaultFloorMs = 0.02
+)
+
+// How much single runs of one program scatter, as the standard deviation of the logarithm of their step, from 106
+// programs of 3 to 5 runs each (bench/gpu/results/truth-h200.json): those whose GPU is busy, and those
+// that wait for their host, half of which scatter by more than 8 %.
+const (
+	gpuScatter  = 0.009
+	hostScatter = 0.09
+	// scatterRuns is how many runs that knowledge is worth: about the number of programs of each kind.
+	scatterRuns = 50
+)
+
+// Diff compares two sets of runs.
+func Diff(before, after []*Capture, opt Options) *Difference {
+	if opt.MinEffect == 0 {
+		opt.MinEffect = DefaultEffect
+	}
+	if opt.MinAbsolute == 0 {
+		opt.MinAbsolute = DefaultFloorMs
+	}
+	c := &comparison{before: before, after: after, opt: opt, runs: [2][]*measure.Run{runsOf(before), runsOf(after)}}
+	d := &Difference{Schema: Schema, Before: sideOf(before), After: sideOf(after),
+		WhyNot: append([]string{}, measure.Differences(c.runs[0], c.runs[1])...), Warnings: []string{}, Explained: []Cause{}}
+	d.Comparable = len(d.WhyNot) == 0
+	c.step(d)
+	c.measures(d)
+	c.kernels(d)
+	c.operators(d)
+	c.explain(d)
+	d.Findings = c.findings()
+	c.warn(d)
+	return d
+}
+
+type comparison struct {
+	before, after []*Capture
+	runs          [2][]*measure.Run
+	opt           Options
+	pairs         []pair // of the kernels of the first capture of each side
+}
+
+func runsOf(list []*Capture) (out []*measure.Run) {
+	for _, c := range list {
+		out = append(out, c.Run)
+	}
+	return out
+}
+
+func sideOf(list []*Capture) Side {
+	s := Side{Runs: []string{}, Tools: []string{}}
+	for _, c := range list {
+		s.Runs = append(s.Runs, c.Run.Name)
+		s.Tools = append(s.Tools, c.Run.Tool)
+		s.GPU = cmp.Or(s.GPU, c.Run.Machine.GPU)
+		if m := c.Run.Find("step"); m != nil {
+			s.Steps += len(m.Samples)
+		}
+	}
+	slices.Sort(s.Tools)
+	s.Tools = slices.Compact(s.Tools)
+	return s
+}
+
+// noise is how much the runs of a measure are known to scatter where too few of them were given to see it. Files of
+// measures come from programs that nothing is known of.
+func (c *comparison) noise(name string) stat.Noise {
+	if len(c.before) > 1 && len(c.after) > 1 {
+		return stat.Noise{}
+	}
+	idle := 0.0
+	for _, x := range slices.Concat(c.before, c.after) {
+		if x.Report == nil {
+			return stat.Noise{}
+		}
+		if step := x.Report.Budget.StepMs(); step > 0 {
+			idle = max(idle, x.Report.Budget.Idle/step)
+		}
+	}
+	switch {
+	case name == "idle" || strings.HasPrefix(name, "range:"):
+		return stat.Noise{SD: hostScatter, Runs: scatterRuns}
+	case name == "step":
+		return stat.Noise{SD: math.Hypot(gpuScatter, idle*hostScatter), Runs: scatterRuns}
+	case isCount(name):
+		return stat.Noise{SD: 0, Runs: 1}
+	}
+	return stat.Noise{SD: gpuScatter, Runs: scatterRuns}
+}
+
+// isCount says whether a measure does not scatter between runs of a deterministic program.
+func isCount(name string) bool {
+	return slices.Contains([]string{"launches", "kernels", "copies", "copied", "peak_memory", "syncs"}, name)
+}
+
+// change compares one measure; nil: one side does not have it.
+func (c *comparison) change(name string, family int) *Change {
+	var like *measure.Measure
+	for _, r := range slices.Concat(c.runs[0], c.runs[1]) {
+		if m := r.Find(name); m != nil {
+			like = m
+			break
+		}
+	}
+	if like == nil {
+		return nil
+	}
+	q := stat.Question{MinEffect: c.opt.MinEffect, Family: family, Noise: c.noise(name)}
+	if like.Unit == "ms" {
+		q.MinAbsolute = c.opt.MinAbsolute
+	}
+	e := measure.Compare(c.runs[0], c.runs[1], name, q)
+	if e.RunsBefore == 0 || e.RunsAfter == 0 {
+		return nil
+	}
+	return changeOf(name, like.Unit, like.Better, e)
+}
+
+func changeOf(name, unit string, better measure.Better, e stat.Effect) *Change {
+	return &Change{Name: name, Unit: unit, Better: better.String(), Before: e.Before, After: e.After, ChangePct: pct(e.Change), LowPct: pct(e.Low), HighPct: pct(e.High),
+		LimitPct: 100 * e.Limit, Verdict: verdict(name, unit, e.Verdict), RunsNeeded: e.RunsNeeded, RunsBefore: e.RunsBefore, RunsAfter: e.RunsAfter,
+		OfSteps: e.OfSteps, Warnings: e.Warnings, effect: e}
+}
+
+func pct(share float64) *float64 {
+	if math.IsInf(share, 0) || math.IsNaN(share) {
+		return nil
+	}
+	x := 100 * share
+	return &x
+}
+
+// verdict is a verdict in words: of times slower and faster, of others more and less.
+func verdict(name, unit string, v stat.Verdict) string {
+	isTime := unit == "ms" || unit == "us"
+	switch {
+	case v == stat.Higher && isTime:
+		return "slower"
+	case v == stat.Lower && isTime:
+		return "faster"
+	case v == stat.Higher:
+		return "more"
+	case v == stat.Lower:
+		return "less"
+	}
+	return v.String()
+}
+
+// step is the step as it was measured; where the two sides were watched in different ways, as it is without that.
+func (c *comparison) step(d *Difference) {
+	d.Step = c.change("step", 1)
+	c.unprofiled(d)
+	if d.Step == nil || measure.ToolsDiffer(c.runs[0], c.runs[1]) == "" {
+		return
+	}
+	if d.Unprofiled != nil {
+		d.Step.Verdict, d.Step.RunsNeeded = d.Unprofiled.Verdict, 0
+		d.Step.LowPct, d.Step.HighPct = nil, nil
+		return
+	}
+	d.Step.Verdict, d.Step.RunsNeeded = stat.Undecided.String(), 0
+}
+
+// measures compares everything that is no kernel and no operator.
+func (c *comparison) measures(d *Difference) {
+	var names []string
+	for _, n := range measure.Names(slices.Concat(c.runs[0], c.runs[1])) {
+		kernel := strings.HasPrefix(n, "kernel:") && len(c.before[0].Kernels)+len(c.after[0].Kernels) > 0
+		if n != "step" && !kernel && !strings.HasPrefix(n, "op:") {
+			names = append(names, n)
+		}
+	}
+	d.Measures = []Change{}
+	for _, n := range names {
+		if x := c.change(n, len(names)); x != nil {
+			d.Measures = append(d.Measures, *x)
+		}
+	}
+}

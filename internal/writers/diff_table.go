@@ -1,0 +1,100 @@
+package writers
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+
+	"lacuna/internal/compare"
+)
+
+// DiffCSV writes every row of a comparison: the step, measures, kernels, operators, and what explains the step.
+func DiffCSV(w io.Writer, d *compare.Difference) error {
+	c := csv.NewWriter(w)
+	c.Write([]string{"Kind", "Name", "Unit", "Before", "After", "Change", "Change (%)", "Low (%)", "High (%)", "Verdict", "Runs needed"})
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+	maybe := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return number(*x)
+	}
+	row := func(kind, name string, x *compare.Change, verdict string) {
+		needed := ""
+		if x.RunsNeeded > 0 {
+			needed = strconv.Itoa(x.RunsNeeded)
+		}
+		c.Write([]string{kind, Printable(name), x.Unit, number(x.Before), number(x.After), number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), verdict, needed})
+	}
+	if d.Step != nil {
+		row("step", d.Step.Name, d.Step, d.Step.Verdict)
+	}
+	if d.Unprofiled != nil {
+		row("step", d.Unprofiled.Name, d.Unprofiled, d.Unprofiled.Verdict)
+	}
+	for _, x := range d.Explained {
+		c.Write([]string{"explained", Printable(x.What), "ms", "", "", number(x.Ms), "", "", "", "", ""})
+	}
+	for i := range d.Measures {
+		row("measure", d.Measures[i].Name, &d.Measures[i], d.Measures[i].Verdict)
+	}
+	for i := range d.Kernels {
+		k := &d.Kernels[i]
+		row("kernel", strings.Join(k.Before, " | ")+" -> "+strings.Join(k.After, " | "), &k.Change, k.Verdict)
+	}
+	for _, x := range d.Operators {
+		c.Write([]string{"operator", Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs), number(x.ChangeMs), "", "", "", "", ""})
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// DiffMarkdown writes a comparison for a pull request: the verdict and what explains it, the rest folded away.
+func DiffMarkdown(w io.Writer, d *compare.Difference) error {
+	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
+	if d.Step != nil {
+		icon := map[string]string{"faster": "✅", "slower": "❌", "same": "➖", "undecided": "❔"}[d.Step.Verdict]
+		m.line("### " + icon + " " + m.text(stepWords(d)))
+	}
+	if !d.Comparable {
+		m.line("")
+		m.line("> **Not comparable:** " + m.text(strings.Join(d.WhyNot, "; ")))
+	}
+	if len(d.Explained) > 0 {
+		var rows [][]string
+		for _, x := range d.Explained {
+			rows = append(rows, []string{signedMs(x.Ms), m.text(x.What)})
+		}
+		m.line("")
+		m.table([]string{"ms of a step", "what explains it"}, "rl", rows)
+	}
+	m.line("")
+	for _, x := range d.Findings.Gone {
+		m.line("- gone: " + m.code(x.Rule) + " " + m.text(x.Title))
+	}
+	for _, x := range d.Findings.New {
+		m.line("- **new**: " + m.code(x.Rule) + " " + m.text(x.Title))
+	}
+	var moved, kernels [][]string
+	for i := range d.Measures {
+		if x := &d.Measures[i]; x.Verdict != "same" {
+			cells := m.changeCells(x)
+			for k := range cells {
+				cells[k] = m.text(cells[k])
+			}
+			moved = append(moved, cells)
+		}
+	}
+	m.fold("What moved", []string{"measure", "before", "after", "change %", "95 % interval", "verdict"}, "lrrrrl", moved)
+	for i := range d.Kernels {
+		k := &d.Kernels[i]
+		kernels = append(kernels, []string{m.code(kernelPair(k)), about(k.Change.Before), about(k.Change.After), signedMs(k.ChangeMs), short(k.CallsBefore) + " → " + short(k.CallsAfter), m.kernelVerdict(k)})
+	}
+	m.fold("Kernels, ms of a step", []string{"kernel", "before", "after", "change", "launches", "verdict"}, "lrrrrl", kernels)
+	for _, x := range d.Warnings {
+		m.line("")
+		m.line("> " + m.text(x))
+	}
+	return m.err
+}
