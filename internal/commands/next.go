@@ -45,9 +45,26 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 	if (b.Compute+b.CommExposed)/step >= worthLooking {
 		table("cuda_gpu_kern_sum", "every kernel, most time first")
 	}
+	out = append(out, insideAdvice(r)...)
 	if b.Copy/step >= worthLooking {
 		table("cuda_gpu_mem_time_sum", "every kind of copy")
 	}
 	add("export "+path+" --to chrome -o timeline.json.gz", "the timeline, for ui.perfetto.dev")
 	return out
+}
+
+// insideAdvice is how to look inside the hot kernels, unless that was done or a finding says it already.
+func insideAdvice(r *report.Report) []writers.Advice {
+	x := r.Inside
+	if x == nil || r.KernelReports != nil || hasFinding(r, "dominant_kernel") {
+		return nil
+	}
+	program := x.Program
+	if program == "" {
+		program = "PROGRAM"
+	}
+	return []writers.Advice{
+		{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture began"},
+		{Command: "lacuna report " + writers.InputWord(r) + " --kernels kernels.ncu-rep", Why: "then: why they are slow, and what of that counts in a step"},
+	}
 }

@@ -69,6 +69,7 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 	r.TopCopies = slowest.topCopies(opt.Top)
 	r.TopSyncs = slowest.topSyncs(opt.Top)
 	r.Gaps = slowest.longestGaps(opt.Top)
+	r.Inside = slowest.inside()
 	r.Abstained = abstained(all)
 	return r, nil
 }

@@ -27,6 +27,7 @@ type Report struct {
 	Kernels    []Kernel    `json:"kernels,omitempty"` // what reports on single kernels say, most gain in a step first
 
 	KernelReports *Kernels    `json:"kernel_reports,omitempty"` // nil: none was given
+	Inside        *Inside     `json:"look_inside,omitempty"`    // nil: no kernel is hot
 	Abstained     []Abstained `json:"abstained"`
 	Capture       Capture     `json:"capture"`
 }
