@@ -191,6 +191,9 @@ func (g *grapher) end() {
 				}
 				if before, seen := last[w.Lane]; seen {
 					w.After, w.LagNs, w.LagHigh = before, graphNodeNs, graphNodeHighNs
+					if e.ByNode() {
+						w.LagOver = int64(e.Overhead.NodeNs)
+					}
 				}
 				last[w.Lane] = k
 				nodes++

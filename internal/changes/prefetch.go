@@ -40,7 +40,7 @@ func workerLoss(n, cores int) (mid, low, high float64) {
 	case n == 1:
 		return 1, 1 - lossSpread, 1 + lossSpread
 	case cores == 0:
-		return 1 + fullLoss/2, 1, (1 + fullLoss/2) * (1 + lossSpread)
+		return 1 + fullLoss/2, 1, (1 + fullLoss) * (1 + lossSpread)
 	}
 	mid = 1 + fullLoss*float64(n)/float64(cores)
 	return mid, mid * (1 - lossSpread), mid * (1 + lossSpread)

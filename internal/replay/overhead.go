@@ -31,6 +31,20 @@ var overheads = map[string]Overhead{
 	"kineto": {Tool: "torch.profiler", CallNs: 1_500, OtherNs: 750, OpNs: 500, InputNs: 500, FrameNs: 500, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
 }
 
+// ByNode says whether the tool that made the capture records the nodes of a graph one by one: torch.profiler always, Nsight Systems
+// if it was told to.
+func (p *Program) ByNode() bool {
+	if p.Facts.Trace.Info.Format != "nsys" {
+		return true
+	}
+	for _, m := range p.Facts.Trace.Info.Meta {
+		if m.Key == "CUDA_GRAPH_TRACE_OPTIONS:MODE" {
+			return strings.EqualFold(m.Value, "node")
+		}
+	}
+	return false
+}
+
 // OverheadOf is the overhead of the tool that made a capture; false if that tool is not known.
 func OverheadOf(info *model.Info) (Overhead, bool) {
 	o, ok := overheads[info.Format]
@@ -65,6 +79,9 @@ func (p *Program) addOverhead() {
 			c.GapOverNs = int64(events.between(c.Thread, gap.StartNs, gap.EndNs))
 			if pred := &p.Calls[c.Pred]; pred.Thread != c.Thread {
 				c.GapOverNs += int64(events.between(pred.Thread, gap.StartNs, gap.EndNs))
+			}
+			if c.GapNs >= pacedNs { // work of another kind, which does not go at the pace of launches
+				c.GapOverNs = int64(float64(c.GapOverNs) / p.Pace.Cost)
 			}
 		}
 	}

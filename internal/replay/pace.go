@@ -36,8 +36,8 @@ const (
 	// ownPace is the share of a host's slowness, as an exponent, that is put down to the moment: whether it lasts, the capture does not say.
 	ownPace = 0.5
 	// pacedNs is up to how long host time between two calls goes at the pace of launches: an interpreter and a framework take a few to
-	// some tens of µs from one to the next. Longer work is of another kind: reading files, arithmetic.
-	pacedNs = 100_000
+	// some hundred µs from one to the next. Longer work is of another kind: reading files, arithmetic.
+	pacedNs = 1_000_000
 )
 
 // measurePace times the launches of kernels that wait for nothing.

@@ -64,6 +64,7 @@ type Work struct {
 	After   int32 // of a graph's node: the node that it follows; none
 	LagNs   int64 // of a graph's node: from the end of After, or from the graph's start
 	LagHigh int64 // the lag lies between 0 and this, where a change made it uncertain; 0: it was measured
+	LagOver int64 // what the profiler would add to the lag, where a change made the graph that the work is a node of
 	Kind    facts.WorkKind
 	Host    bool // a copy of pageable memory: the host's memory decides how long it takes
 	Dropped bool

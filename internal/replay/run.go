@@ -289,13 +289,14 @@ func (s *simulation) issue(i int32, ns int64) {
 
 // lagNs is the pause between two nodes of a graph under the options.
 func (s *simulation) lagNs(w *Work) int64 {
+	over := int64(max(0, 1-s.opt.Deflate) * float64(w.LagOver))
 	switch {
 	case w.LagHigh > 0 && s.opt.Corner < 0:
 		return 0
 	case w.LagHigh > 0 && s.opt.Corner > 0:
-		return w.LagHigh
+		return w.LagHigh + over
 	}
-	return w.LagNs
+	return w.LagNs + over
 }
 
 // events runs the records and stream waits of a call.
