@@ -55,14 +55,23 @@ func isHeader(line []byte) bool {
 	return bytes.HasPrefix(line, []byte(`"ID","Process ID",`)) || bytes.HasPrefix(line, []byte(`ID,Process ID,`))
 }
 
-// maxBytes bounds the text, since what is read of it is kept: over two thousand launches with full sets.
-const maxBytes = 128 << 20
+// maxBytes bounds the text, since what is read of it is kept in up to twenty times the memory: cells have a few bytes. A thousand
+// launches with full sets have 20 MB.
+const maxBytes = 48 << 20
+
+// Memory for launches, which rows of a few bytes can claim, is bounded by the bytes read.
+const (
+	launchBytes   = 1024
+	memoryPerByte = 16
+	memoryFree    = 4 << 20
+)
 
 // What a page can lose.
 const (
 	lossBadRow       model.LossCode = "bad-row"            // a row of the table that is not whole
 	lossUnknownLabel model.LossCode = "unknown-label"      // a label of the details page that stands for no known metric
 	lossInstances    model.LossCode = "instances-not-read" // --print-metric-instances
+	lossTooMany      model.LossCode = "too-many-parts"     // more launches than a page of that size can mean
 )
 
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*profile.Report, error) {
@@ -85,6 +94,7 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*profile
 		}
 		line, err := lines.next()
 		if err == nil {
+			p.bytes = lines.bytes
 			p.line(line)
 			continue
 		}

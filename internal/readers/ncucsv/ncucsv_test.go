@@ -228,6 +228,24 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A page of rows that say nothing, or of one launch with a great many metrics, is read in time and memory that fit its size.
+func TestHostile(t *testing.T) {
+	header, _, _ := strings.Cut(logged[strings.Index(logged, `"ID"`):], "\n")
+	var empty, metrics strings.Builder
+	empty.WriteString(header + "\n")
+	metrics.WriteString(header + "\n")
+	for i := range 200_000 {
+		fmt.Fprintf(&empty, "\"%d\",\"\",\"\",\"\",\"k\"\n", i)
+		fmt.Fprintf(&metrics, "\"0\",\"1\",\"a\",\"h\",\"k\",\"1\",\"7\",\"\",\"\",\"0\",\"8.6\",\"s\",\"a__%d.sum\",\"\",\"1\"\n", i)
+	}
+	if r := opened(t, empty.String()); r.Losses.Count(lossTooMany) == 0 || len(r.Launches) > 100_000 {
+		t.Errorf("%d launches, losses %v", len(r.Launches), r.Losses.All())
+	}
+	if r := opened(t, metrics.String()); len(r.Launches) != 1 || len(r.Launches[0].Metrics) != 200_002 {
+		t.Errorf("%d launches, %d metrics", len(r.Launches), len(r.Launches[0].Metrics))
+	}
+}
+
 func TestBase(t *testing.T) {
 	for name, want := range map[string]string{
 		"sgemm":                      "sgemm",

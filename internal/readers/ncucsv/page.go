@@ -22,6 +22,8 @@ type page struct {
 	row    []string // scratch
 	last   *profile.Launch
 	id     string            // of last, as printed
+	bytes  int64             // of the file, read so far
+	of     []int             // scratch: per name, the last launch that has it
 	paths  map[uint64]string // of processes, as ==PROF== lines say
 
 	commaDecimal bool // numbers are written 1.234,50
@@ -110,18 +112,22 @@ func (p *page) tableRow(row []string) {
 		p.report.Losses.Add(lossBadRow, 1, fmt.Sprintf("ID %.40q", row[0]))
 		return
 	}
-	if !details {
-		p.rawRow(p.newLaunch(row), row)
-		return
-	}
-	if p.last == nil || p.id != row[0] {
+	if !details || p.last == nil || p.id != row[0] {
+		if int64(len(p.report.Launches))*launchBytes > memoryPerByte*p.bytes+memoryFree {
+			p.report.Losses.Add(lossTooMany, 1, "ID "+row[0])
+			return
+		}
 		p.newLaunch(row)
 	}
-	p.detailsRow(p.last, row)
+	if details {
+		p.detailsRow(p.last, row)
+	} else {
+		p.rawRow(p.last, row)
+	}
 }
 
 // newLaunch begins a launch with what the first columns say.
-func (p *page) newLaunch(row []string) *profile.Launch {
+func (p *page) newLaunch(row []string) {
 	l := &profile.Launch{
 		ID: len(p.report.Launches), Name: p.cell(row, "Kernel Name"), Host: p.cell(row, "Host Name"),
 		Process: p.cell(row, "Process Name"), Report: p.report,
@@ -142,7 +148,6 @@ func (p *page) newLaunch(row []string) *profile.Launch {
 	}
 	p.report.Launches = append(p.report.Launches, l)
 	p.last, p.id = l, row[0]
-	return l
 }
 
 // base is a kernel's name without what it returns, its parameters, template arguments and namespaces.
@@ -194,7 +199,11 @@ func (p *page) add(l *profile.Launch, name string, v profile.Value) {
 }
 
 func (p *page) addID(l *profile.Launch, id profile.NameID, v profile.Value) {
-	if !slices.ContainsFunc(l.Metrics, func(m profile.Metric) bool { return m.Name == id }) {
+	for int(id) >= len(p.of) {
+		p.of = append(p.of, -1)
+	}
+	if p.of[id] != l.ID {
+		p.of[id] = l.ID
 		l.Metrics = append(l.Metrics, profile.NewMetric(id, v, false, nil))
 	}
 }

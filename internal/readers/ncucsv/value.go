@@ -32,22 +32,9 @@ func (p *page) rawRow(l *profile.Launch, row []string) {
 			if p.names[i] == 0 {
 				p.names[i] = p.report.Names.ID(p.header[i]) + 1
 			}
-			l.Metrics = append(l.Metrics, profile.NewMetric(p.names[i]-1, v, false, nil))
+			p.addID(l, p.names[i]-1, v)
 		}
 	}
-	p.dropTwice(l)
-}
-
-// dropTwice keeps the first of metrics that a launch has twice: a column can come again, and CC says what attributes do.
-func (p *page) dropTwice(l *profile.Launch) {
-	l.SortMetrics()
-	kept := l.Metrics[:0]
-	for i, m := range l.Metrics {
-		if i == 0 || m.Name != kept[len(kept)-1].Name {
-			kept = append(kept, m)
-		}
-	}
-	l.Metrics = kept
 }
 
 // value reads a cell in a unit that may have a prefix. ok: there is a metric.
