@@ -60,7 +60,7 @@ type timed struct {
 	name  kernelname.Name
 	n     int64
 	ns    int64
-	sizes map[size]int64 // ns by grid and block
+	sizes map[size]*share // by grid and block
 
 	of      *kernelreport.Kernel // what the reports say of it; nil: nothing
 	by      string               // how it was matched
@@ -69,6 +69,17 @@ type timed struct {
 }
 
 type size struct{ grid, block [3]uint32 }
+
+// A share is the launches of one size.
+type share struct{ n, ns int64 }
+
+// in is what x has in launches of a size.
+func (x *timed) in(s size) share {
+	if have := x.sizes[s]; have != nil {
+		return *have
+	}
+	return share{}
+}
 
 // timeline adds up the kernels of the steady steps, communication left out: ncu cannot replay it.
 func (j *join) timeline() {
@@ -91,15 +102,21 @@ func (j *join) timeline() {
 		text := t.Strings.Text(t.Kernels.Name[row])
 		x := at[text]
 		if x == nil {
-			x = &timed{text: text, name: kernelname.Of(text), sizes: make(map[size]int64)}
+			x = &timed{text: text, name: kernelname.Of(text), sizes: make(map[size]*share)}
 			at[text], j.all = x, append(j.all, x)
 		}
 		x.ns += ns
 		j.totalNs += ns
+		s := x.sizes[j.sizeOf(row)]
+		if s == nil {
+			s = new(share)
+			x.sizes[j.sizeOf(row)] = s
+		}
+		s.ns += ns
 		if window.Contains(w.StartNs[i]) {
 			x.n++
+			s.n++
 		}
-		x.sizes[j.sizeOf(row)] += ns
 	}
 	slices.SortStableFunc(j.all, func(a, b *timed) int { return cmp.Compare(b.ns, a.ns) })
 	count := float64(max(1, len(devices)))
@@ -140,7 +157,7 @@ func (j *join) match() {
 		} {
 			for i := range names {
 				k := &j.in.Kernels[i]
-				if slices.ContainsFunc(names[i], way.like) && (!way.sized || x.sizes[size{k.Grid, k.Block}] > 0) {
+				if slices.ContainsFunc(names[i], way.like) && (!way.sized || x.in(size{k.Grid, k.Block}).ns > 0) {
 					j.take(x, k, way.by)
 				}
 			}
@@ -153,7 +170,7 @@ func (j *join) match() {
 
 // take makes k what is said of a kernel of the timeline unless something nearer to it is there.
 func (j *join) take(x *timed, k *kernelreport.Kernel, by string) {
-	same := x.sizes[size{k.Grid, k.Block}]
+	same := x.in(size{k.Grid, k.Block}).ns
 	if x.of != nil {
 		x.several++
 		if same <= x.sameNs {
@@ -205,22 +222,25 @@ const farApart = 1.5
 // notesOf is what stands against taking a report's word for a kernel of the timeline.
 func notesOf(x *timed) (out []string) {
 	k := x.of
-	if k.DurationUs != nil && x.n > 0 && x.sameNs > 0 {
-		mean := float64(x.ns) / 1e3 / float64(x.n)
+	if same := x.in(size{k.Grid, k.Block}); k.DurationUs != nil && same.n > 0 {
+		mean := float64(same.ns) / 1e3 / float64(same.n)
 		if ratio := mean / *k.DurationUs; ratio > farApart || ratio < 1/farApart {
 			out = append(out, fmt.Sprintf("it takes %.4g µs here and %.4g µs in the report: other data, other clocks or other work beside it; shares are taken over, times are not", mean, *k.DurationUs))
 		}
 	}
-	switch share := float64(x.sameNs) / float64(max(1, x.ns)); {
-	case len(x.sizes) == 1 && x.sizes[size{}] > 0:
+	switch part := float64(x.sameNs) / float64(max(1, x.ns)); {
+	case len(x.sizes) == 1 && x.in(size{}).ns > 0:
 		out = append(out, "the capture has no grid and block: whether the report is of the same size is not known")
 	case x.sameNs == 0:
-		out = append(out, fmt.Sprintf("the report is of another size: grid %v, block %v", k.Grid, k.Block))
-	case share < 0.9:
-		out = append(out, fmt.Sprintf("only %.0f %% of its time is in launches of the report's grid %v and block %v; gains are of those", 100*share, k.Grid, k.Block))
+		out = append(out, fmt.Sprintf("the report is of another size: grid %s, block %s", dims(k.Grid), dims(k.Block)))
+	case part < 0.9:
+		out = append(out, fmt.Sprintf("only %.0f %% of its time is in launches of the report's grid %s and block %s; gains are of those", 100*part, dims(k.Grid), dims(k.Block)))
 	}
 	return out
 }
+
+// dims is a grid or block in words.
+func dims(d [3]uint32) string { return fmt.Sprintf("%d x %d x %d", d[0], d[1], d[2]) }
 
 // nearestRoof is the point that is nearest to its roof.
 func nearestRoof(all []kernelreport.Point) *kernelreport.Point {
