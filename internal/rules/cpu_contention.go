@@ -64,6 +64,7 @@ func checkCPUContention(c *Case, out *Findings) {
 	slices.Sort(rows)
 	f := out.Add(0.7, atMost, "The thread that feeds the GPU is kept from its core for %s of %s a step while the GPU waits for it", ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued, and that thread is switched out, in no call that waits, with another thread on its core", 100*lost.share()), rows[:min(len(rows), 5)]...)
+	f.Repair("drop-range:off-core")
 }
 
 // drivenOut is when each thread was off its core with another one on it, and who those were.

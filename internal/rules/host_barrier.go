@@ -75,6 +75,7 @@ func checkHostBarrier(c *Case, out *Findings) {
 		}
 		f := out.Add(confidence, perStep, "GPU and host wait %s of %s a step for another process, in %s", ms(perStep), ms(c.StepNs), name)
 		f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued while the host waits in %s", 100*idle[name].share(), name), c.pauseRows(sites[name], 3)...)
+		f.Repair("drop-range:" + regexp.QuoteMeta(name))
 	}
 }
 

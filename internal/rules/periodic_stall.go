@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lacuna/internal/facts"
@@ -111,6 +112,16 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 	if ran.isRange {
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))
 	}
+	f.Repair(c.evenSteps(which))
+}
+
+// evenSteps is the change that takes out of steps, given by their place among the steady ones, what the host does beyond the usual.
+func (c *Case) evenSteps(which []int) string {
+	var steps []string
+	for _, i := range which {
+		steps = append(steps, strconv.Itoa(i+c.Steps.First))
+	}
+	return "even-steps:" + strings.Join(steps, ",")
 }
 
 // waitsForBatchesIn is for how long devices wait in the marked steps for batches that workers make, in ns.

@@ -75,19 +75,23 @@ func checkRecompilation(c *Case, out *Findings) {
 			}
 		}
 	}
-	atMost, steps := 0.0, 0
-	for _, ns := range idle.byStep { // stalled steps too: compiling is what stalls them
+	atMost := 0.0
+	var which []int
+	for i, ns := range idle.byStep { // stalled steps too: compiling is what stalls them
 		if atMost += ns * c.PerStep; ns > 0 {
-			steps++
+			which = append(which, i)
 		}
 	}
 	if atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.85, atMost, "Code is compiled or captured anew in %d of %d steps: the GPU waits %s of a mean step of %s for it", steps, len(idle.byStep), ms(atMost), ms(c.StepNs))
+	f := out.Add(0.85, atMost, "Code is compiled or captured anew in %d of %d steps: the GPU waits %s of a mean step of %s for it", len(which), len(idle.byStep), ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("what compiles, loads or captures behind the start-up steps, %s", times(n)), what.allRows(4)...)
 	if name := c.longestRange(marks); name != "" {
 		f.Repair("drop-range:" + regexp.QuoteMeta(name))
+	}
+	if 2*len(which) < len(idle.byStep) { // else no step is left to say what is usual
+		f.Repair(c.evenSteps(which))
 	}
 }
 

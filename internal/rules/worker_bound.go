@@ -24,7 +24,8 @@ one that takes them from a queue next to nothing while the queue lasts, so that 
 
 It must be 2 % of the step, in two steps or more: batches of several workers come in bursts, and a loop may wait for every fourth only.`,
 	Limits: `
-The workers themselves are in no trace of the training process: whether they lack cores, disk or network must be looked up there.
+The workers themselves are in no trace of the training process: whether they lack cores, disk or network must be looked up there, and
+what more of them would buy cannot be replayed: at most the wait.
 Without OS calls (nsys --trace=osrt) and without PyTorch's ranges a loader that reads a shard for every so many batches looks
 like one that waits. What a few steps show while a queue fills or drains is not what a long run takes: capture steps behind the first few dozen.`,
 	Fix: `
@@ -56,7 +57,6 @@ func checkWorkerBound(c *Case, out *Findings) {
 		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host waits %s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
 			c.pauseRows(s.longest, 3)...)
 		f.Because(why)
-		s.repair(f)
 	}
 }
 
