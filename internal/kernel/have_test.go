@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -108,4 +109,60 @@ func TestHostileNumbers(t *testing.T) {
 		k.WhatIf(WhatIf{Registers: 1 << 30, SharedBytes: 1 << 30, Threads: 1 << 30})
 		k.WhatIf(WhatIf{Registers: 32, SharedBytes: 0, Threads: 128})
 	}
+}
+
+// Whatever part of the metrics was collected, what is said stays within bounds, and what takes a metric
+// that is not there is not said.
+func TestAnySubsetOfMetrics(t *testing.T) {
+	reports := corpusReports(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"gemm", "reduction", "spill_launch_bounds", "cs599k-a100-2025.1-silu", "ncar-v100-2022.2-baseline", "mistic-a100-2020.3-bigcross3", "cudacode-gtx1660s-2024.1-gemm"} {
+		for range 40 {
+			whole := reports[name][0].Launch
+			part := *whole
+			part.Metrics = slices.DeleteFunc(slices.Clone(whole.Metrics), func(profile.Metric) bool { return random.IntN(3) == 0 })
+			k := Of(&part)
+			checkBounds(t, name, k)
+		}
+	}
+}
+
+func checkBounds(t *testing.T, name string, k *Kernel) {
+	t.Helper()
+	if s := k.SpeedOfLight(); s != nil && s.Class != Unclassified && s.Why == "" {
+		t.Errorf("%s: %s for no reason", name, s.Class)
+	}
+	if s := k.Stalls(); s != nil {
+		total := 0.0
+		for _, r := range s.Reasons {
+			total += r.Share
+		}
+		if math.Abs(total-1) > 1e-9 {
+			t.Errorf("%s: stalls sum to %g", name, total)
+		}
+	}
+	if r := k.Roofline(); r != nil {
+		for _, p := range r.Points {
+			if p.Reached > 1.05 || p.Reached <= 0 {
+				t.Errorf("%s: %+v", name, p)
+			}
+		}
+	}
+	if o := k.Occupancy(); o != nil && (o.Theoretical <= 0 || o.Theoretical > 1 || o.TailShare < 0 || o.TailShare >= 1) {
+		t.Errorf("%s: %+v", name, o)
+	}
+	if m := k.Memory(); m != nil {
+		for _, v := range []Measure{m.Excessive, m.Local, m.AtomicBusiest, m.AtomicMean} {
+			if v.Value < 0 || v.Value > 1.05 {
+				t.Errorf("%s: %+v", name, m)
+			}
+		}
+	}
+	if m := k.Mix(); m != nil && (m.Lanes.Value > 32 || m.Replayed.Value > 1 || m.Divergent.Value > 1) {
+		t.Errorf("%s: %+v", name, m)
+	}
+	if c := k.Clocks(); c != nil && !(c.LowUs <= c.AtBoostUs && c.AtBoostUs <= c.HighUs) {
+		t.Errorf("%s: %+v", name, c)
+	}
+	k.Gaps()
 }

@@ -27,7 +27,6 @@ type Memory struct {
 	Reuse Measure
 	// AtomicBusiest and AtomicMean are the loads of L2's atomic units, the busiest slice and the mean.
 	AtomicBusiest, AtomicMean Measure
-	// Compressible is not here: L2's compression counters say what was tried, not what it would bring.
 }
 
 // An Access is loads or stores of one space.
@@ -67,11 +66,8 @@ func (k *Kernel) Memory() *Memory {
 	}
 	m.Excessive = measure(k.ExcessiveShare())
 	ld, st, ok := k.LocalSectors()
-	all := 0.0
-	for _, a := range m.Accesses {
-		all += a.Sectors
-	}
-	m.Local = measure(over(ld+st, ok, all, ok))
+	global, known := k.sum("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
+	m.Local = measure(over(ld+st, ok, ld+st+global, known))
 	m.Spills = measure(k.Spilling())
 	read, write, ok1 := k.DRAMBytes()
 	touched, ok2 := k.AccessibleBytes()

@@ -147,7 +147,8 @@ func (k *Kernel) Cycles() (float64, bool) {
 // so that more DRAM traffic than that is proof that bytes moved twice. Not in it: local memory. Traps:
 // it may hold arrays that this kernel leaves alone.
 func (k *Kernel) AccessibleBytes() (float64, bool) {
-	v, ok := k.number("profiler__replayer_bytes_mem_accessible.avg", "profiler__replayer_bytes_mem_accessible.sum")
+	const base = "profiler__replayer_bytes_mem_accessible" // its .sum is over passes
+	v, ok := k.number(base+".avg", base+".max", base+".min")
 	return v, ok && v > 0
 }
 

@@ -284,10 +284,17 @@ func (k *Kernel) l1Bandwidth() (Bandwidth, bool) {
 	}
 	b.Bytes = sectors * SectorBytes / (us * 1e-6)
 	if sms, ok := k.SMs(); ok && clocked {
-		b.Most, b.From = l1BytesPerClock*sms*hz, fromDesign
+		cc, _ := k.Capability()
+		b.Most, b.From = l1BytesPerClock(cc)*sms*hz, fromDesign
 	}
 	return b, true
 }
 
-// l1BytesPerClock of an SM, on every chip since Volta: one line.
-const l1BytesPerClock = LineBytes
+// l1BytesPerClock of an SM: a line, and half of it on Turing (Jia et al., Dissecting the NVidia Turing T4
+// GPU via Microbenchmarking, 2019), whose load/store unit takes an instruction every other clock.
+func l1BytesPerClock(cc int) float64 {
+	if cc == 75 {
+		return LineBytes / 2
+	}
+	return LineBytes
+}
