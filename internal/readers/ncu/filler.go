@@ -31,7 +31,8 @@ type filler struct {
 	version uint64
 	broken  bool // the file is cut off or damaged
 
-	process profile.Process  // of the block
+	process profile.Process // of the block
+	met     map[profile.Process]bool
 	strings []string         // the file's table of metric names so far
 	ids     []profile.NameID // of strings, plus one; 0: not used yet
 	at      []int32          // scratch: per name, where the launch that is being read has it, plus one
@@ -53,7 +54,8 @@ type unknownField struct {
 
 func newFiller(path string) *filler {
 	r := &profile.Report{Path: path}
-	return &filler{report: r, losses: &r.Losses, sources: make(map[uint64]*profile.Source), unknowns: make(map[unknownField]int64)}
+	return &filler{report: r, losses: &r.Losses, met: make(map[profile.Process]bool),
+		sources: make(map[uint64]*profile.Source), unknowns: make(map[unknownField]int64)}
 }
 
 // keep appends a part to a list. Messages of a few bytes make parts of hundreds: a file of nothing else is refused
@@ -85,8 +87,15 @@ func (f *filler) whole(message string, c *cursor, n int) {
 	}
 }
 
+// maxUnknown bounds how many kinds of unknown fields are told apart: a damaged file has any.
+const maxUnknown = 20
+
 func (f *filler) unknown(message string, number protowire.Number) {
-	f.unknowns[unknownField{message, number}]++
+	field := unknownField{message, number}
+	if _, known := f.unknowns[field]; !known && len(f.unknowns) >= maxUnknown {
+		field = unknownField{"others", 0}
+	}
+	f.unknowns[field]++
 }
 
 func (f *filler) warn(format string, a ...any) {

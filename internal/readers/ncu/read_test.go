@@ -247,7 +247,7 @@ func TestLosses(t *testing.T) {
 func TestCut(t *testing.T) {
 	data := made(shape{launches: 3, metrics: 20, instances: 80, text: 100})
 	launches := -1
-	for n := range data {
+	for n := 0; n < len(data); n += 7 {
 		r, err := read1(data[:n])
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "x.ncu-rep: ") {
@@ -277,11 +277,20 @@ func TestCut(t *testing.T) {
 func TestHostile(t *testing.T) {
 	huge := protowire.AppendVarint(protowire.AppendTag(nil, blockPayloadSize, protowire.VarintType), 1<<40)
 	tiny := bytes.Repeat([]byte{0x8a, 0x01, 0x02, 0x18, 0x05}, 1<<20) // sections of an order
+	var odd, process out
+	for i := range 300_000 {
+		odd.uint(protowire.Number(1000+i), 1)
+	}
+	for i := range 200_000 {
+		process = append(process, blockOf(func(o *out) { o.msg(blockProcess, func(o *out) { o.uint(processPID, uint64(i)) }) })...)
+	}
 	for name, data := range map[string][]byte{
-		"a header of 4 GiB":  append([]byte(magic), 0xff, 0xff, 0xff, 0xff, 8, 7),
-		"a payload of 1 TiB": append(file(knownVersion), append(sized(append(protowire.AppendVarint(protowire.AppendTag(nil, blockResults, protowire.VarintType), 1<<60), huge...)), 0xff, 0xff, 0xff, 0x7f, 1)...),
-		"a million sections": file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, append(message(func(o *out) { o.text(resultDemangled, "k") }), tiny...))),
-		"nothing":            []byte(magic),
+		"fields of any number": file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, append(message(func(o *out) { o.text(resultDemangled, "k") }), odd...))),
+		"many processes":       append(file(knownVersion, process), 1),
+		"a header of 4 GiB":    append([]byte(magic), 0xff, 0xff, 0xff, 0xff, 8, 7),
+		"a payload of 1 TiB":   append(file(knownVersion), append(sized(append(protowire.AppendVarint(protowire.AppendTag(nil, blockResults, protowire.VarintType), 1<<60), huge...)), 0xff, 0xff, 0xff, 0x7f, 1)...),
+		"a million sections":   file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, append(message(func(o *out) { o.text(resultDemangled, "k") }), tiny...))),
+		"nothing":              []byte(magic),
 	} {
 		before := heap()
 		r, err := read1(data)

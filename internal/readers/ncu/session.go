@@ -50,6 +50,9 @@ func (f *filler) stringTable(msg []byte) {
 	})
 }
 
+// maxProcesses bounds the list of processes: no job has as many on one machine.
+const maxProcesses = 1 << 16
+
 // processInfo reads the process that a block is of. Blocks repeat it.
 func (f *filler) processInfo(msg []byte) {
 	var p profile.Process
@@ -66,16 +69,10 @@ func (f *filler) processInfo(msg []byte) {
 		}
 	})
 	f.process = p
-	s := &f.report.Session
-	if n := len(s.Processes); n > 0 && s.Processes[n-1] == p {
-		return
+	if s := &f.report.Session; !f.met[p] && len(f.met) < maxProcesses {
+		f.met[p] = true
+		s.Processes = keep(f, s.Processes, p)
 	}
-	for _, have := range s.Processes {
-		if have == p {
-			return
-		}
-	}
-	s.Processes = keep(f, s.Processes, p)
 }
 
 // session reads session details into those of the file: what is said once overwrites, what is repeated adds.

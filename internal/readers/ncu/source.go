@@ -1,13 +1,15 @@
 package ncu
 
 import (
+	"unsafe"
+
 	"lacuna/internal/profile"
 )
 
 // source reads a module. Results name it by a reference; a module that comes again may lack what came before.
 func (f *filler) source(msg []byte) {
 	f.read += int64(len(msg))
-	var s profile.Source
+	s := profile.Source{Copies: 1}
 	f.each("source", msg, func(c *cursor) {
 		switch c.num {
 		case sourceRef:
@@ -29,14 +31,16 @@ func (f *filler) source(msg []byte) {
 		join(have, &s)
 		return
 	}
-	if had := len(f.report.Sources); len(keep(f, f.report.Sources, &s)) > had {
-		f.report.Sources = append(f.report.Sources, &s)
+	f.held += int64(unsafe.Sizeof(s))
+	if list := keep(f, f.report.Sources, &s); len(list) > len(f.report.Sources) {
+		f.report.Sources = list
 		f.sources[s.Ref] = &s
 	}
 }
 
 // join adds to a module what a later copy of it has more.
 func join(have, more *profile.Source) {
+	have.Copies += more.Copies
 	if have.Cubin == nil {
 		have.Cubin = more.Cubin
 	}
