@@ -11,7 +11,7 @@ var dropStreamWaits = Change{
 	Title:  "streams that compute no longer wait for one another",
 	Doc: `Waits for events (cudaStreamWaitEvent, wait_stream) of one computing stream for another are left out. Kernels that then
 run at once share the device: each needs the part of the multiprocessors that its blocks fill; up to the whole device none
-slows another, beyond each runs at 1 / (1 + kappa (sum - 1)) with kappa between 0.25 and 0.75. Waits for copies and for
+slows another, beyond each runs at 1 / (1 + kappa (sum - 1)) with kappa between 0.25 and 0.95. Waits for copies and for
 communication stay: data depends on them.`,
 	Assumes: "the streams need nothing of each other",
 	NotWhen: "a stream uses what another computes; captures of torch.profiler show most waits only with its enable_cuda_sync_events",
@@ -42,7 +42,7 @@ func applyDropStreamWaits(e *replay.Edit, arg string) (int, error) {
 	if inferred > 0 {
 		e.Assume("waits between streams are inferred from when kernels began: the capture does not hold which stream waits for which")
 	}
-	e.Assume("kernels that run at once slow each other by a quarter to three quarters of what taking turns would")
+	e.Assume("kernels that run at once slow each other by a quarter to nearly all of what taking turns would")
 	e.Contend()
 	return n + inferred, nil
 }
