@@ -53,10 +53,10 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 	return out
 }
 
-// insideAdvice is how to look inside the hot kernels, unless that was done or a finding says it already.
+// insideAdvice is how to look inside the hot kernels, unless that was done.
 func insideAdvice(r *report.Report) []writers.Advice {
 	x := r.Inside
-	if x == nil || r.KernelReports != nil || hasFinding(r, "dominant_kernel") {
+	if x == nil || r.KernelReports != nil {
 		return nil
 	}
 	program := x.Program
