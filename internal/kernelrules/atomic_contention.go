@@ -56,13 +56,15 @@ func checkAtomics(c *Case, out *Findings) {
 		f.Because("%s atomic instructions of warps in %s", digits(n), usText(c.us()))
 	}
 	f.Because("the busiest resource other than that is at %s", percent(most))
-	f.Places = c.places("atomic")
+	f.Places = c.HotOpcodes("RED", "ATOM", "ATOMG")
 	r := asNow().leave(0.1, kernel.L2In, kernel.L1Req, kernel.L2Tag, kernel.L2) // one request a block is left
 	if clock := c.cycles() / c.us(); n > 0 && clock > 0 {
 		pass := n / clock / c.us() // a pass for each atomic, as a share of the time of now
 		r.low, r.wait, r.high = pass*sharedAtomicBest, pass*sharedAtomic, pass*sharedAtomicWorst
 	}
 	r.high = math.Max(r.high, 2*r.wait)
+	// Below it what remains is launch, the first loads and one atomic a block.
+	r.high = math.Min(1, math.Max(r.high, shortUs/c.us()))
 	c.expect(f, r)
 }
 

@@ -8,7 +8,7 @@ var barrierStalls = Rule{
 	Since: "0.2",
 	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
-At __syncthreads() a warp waits until all warps of its block are there. It is a finding when at least 30 % of the warps' time goes to that (NVIDIA's line), few instructions are issued
+At __syncthreads() a warp waits until all warps of its block are there. It is a finding when at least a quarter of the warps' time goes to that (NVIDIA warns from 30 %), few instructions are issued
 (under 60 %), and no resource explains it: everything is used to less than 75 %. A transposition through shared memory at the roof of DRAM waits 26 % at its barrier and is healthy.
 
 The time after the repair is what remains when work between barriers is done by all warps or none are needed: shared-memory passes leave, and at best the bytes of DRAM remain; at worst the
@@ -26,7 +26,7 @@ Smaller blocks wait for fewer warps; two buffers in shared memory save one barri
 }
 
 const (
-	barrierMatters = 0.3  // NVIDIA's line for a stall reason
+	barrierMatters = 0.25 // of the warps' time: less cannot buy much
 	explains       = 0.75 // of a resource's peak: then it, not the barrier, sets the time
 )
 
@@ -39,7 +39,7 @@ func checkBarriers(c *Case, out *Findings) {
 	f := out.Add(0.8, "warps wait at barriers for %s of their time", percent(share))
 	f.Because("instruction issue is at %s, and nothing is used to %s", percent(c.use(kernel.Issue)), percent(explains))
 	f.Because("blocks have %s warps", digits(c.warpsPerBlock()))
-	f.Places = c.places("barrier")
+	f.Places = c.HotStalls("barrier")
 	r := c.restructured(1 - share)
 	c.expect(f, r)
 }

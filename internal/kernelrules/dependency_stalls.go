@@ -44,7 +44,7 @@ func checkDependency(c *Case, out *Findings) {
 	if n := known(c.activeWarps()); n > 0 {
 		f.Because("a scheduler has %s warps to choose from", digits(n))
 	}
-	f.Places = c.places("stall_wait")
+	f.Places = c.HotStalls("wait")
 	r := asNow()
 	r.high = math.Min(1, 1.1*(1-wait))
 	c.expect(f, r)

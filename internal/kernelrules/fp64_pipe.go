@@ -17,7 +17,7 @@ Double-precision arithmetic runs at half the rate of single precision on the GPU
 f, or a variable that became a double by accident, is enough: 0.3 in x * 0.3 converts, adds and converts back.
 
 It is a finding when the FP64 pipe is what limits the kernel (half of its peak or more), or when conversions between double and another type are at least a tenth of the instructions.
-Only conversions, or loads of single precision, are evidence that the doubles are an accident, and then the finding says so.
+Conversions, or loads of single precision alone, are evidence that the doubles are an accident. Where doubles are loaded they are meant, as far as can be seen: then this is mentioned, and no fault.
 
 The time after the repair is without the FP64 pipe and the conversions; the arithmetic moves to the FP32 pipe.`,
 	Limits: `
@@ -36,8 +36,9 @@ Where doubles are needed for a sum, add in float pairs (Kahan), or add doubles o
 }
 
 const (
-	fp64Busy        = 0.5 // of the pipe: it is then the limit or next to it
-	conversionShare = 0.1 // of all instructions: they run at a quarter of the rate or less
+	accidental      = 0.01 // of all instructions: something is converted
+	fp64Busy        = 0.5  // of the pipe: it is then the limit or next to it
+	conversionShare = 0.1  // of all instructions: they run at a quarter of the rate or less
 )
 
 func isF64Conversion(name string) bool {
@@ -53,22 +54,23 @@ func checkFP64(c *Case, out *Findings) {
 	if !pipe && !(converts >= conversionShare) {
 		return
 	}
-	accident := converts >= 0.01 || c.modified(func(name string) bool { return strings.HasPrefix(name, "LDG") && strings.Contains(name, "64") }) == 0 && u > 0
-	title, confidence := "double precision keeps its pipe busy for %s of the time", 0.85
+	accident := converts >= accidental || c.modified(func(name string) bool { return strings.HasPrefix(name, "LDG") && strings.Contains(name, "64") }) == 0 && u > 0
 	if converts >= conversionShare {
 		f := out.Add(0.9, "%s of the instructions convert to or from double", percent(converts))
 		f.Because("conversions run on the XU pipe, which is at %s of its peak; the FP64 pipe is at %s", percent(c.use(kernel.XU)), percent(u))
 		c.withoutDoubles(f, converts)
 		return
 	}
-	f := out.Add(confidence, title, percent(u))
+	f := out.Add(0.85, "double precision keeps its pipe busy for %s of the time", percent(u))
 	if accident {
 		f.Because("values are loaded in single precision, or converted: the doubles look like an accident")
 	} else {
-		f.Confidence = 0.7
-		f.Because("nothing shows whether double precision is meant")
+		f.Because("doubles are loaded, or nothing shows what is: they may be meant")
 	}
 	c.withoutDoubles(f, orZero(converts))
+	if !accident {
+		out.mention()
+	}
 }
 
 // withoutDoubles moves double precision to the FP32 pipe and drops the conversions.
@@ -77,8 +79,10 @@ func (c *Case) withoutDoubles(f *Finding, converts float64) {
 	if doubles > 0 {
 		f.Because("%s of the instructions are double-precision arithmetic", percent(doubles))
 	}
-	f.Places = c.places("fp64")
-	r := asNow().times(0, kernel.FP64).leave(1-converts, kernel.Issue)
+	f.Places = c.HotOpcodes("F2F", "DADD", "DMUL", "DFMA")
+	r := asNow()
+	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA} // instructions around the doubles go too, at best
+	r.times(0, kernel.FP64).leave(1-converts, kernel.Issue)
 	if xu := c.use(kernel.XU); converts > 0 && xu > 0 {
 		// Each conversion takes a slot of XU, a sixteenth of the issue rate of an SM's four schedulers at 16 lanes a clock.
 		other := math.Max(0, 1-converts/math.Max(converts, c.mix("MUFU", "F2F", "F2I", "I2F", "FRND", "POPC")))

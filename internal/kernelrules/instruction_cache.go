@@ -1,6 +1,10 @@
 package kernelrules
 
-import "math"
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
 
 var instructionCache = Rule{
 	ID:    "instruction_cache",
@@ -25,6 +29,7 @@ Unroll less, and keep cold code out of the loop:
 }
 
 const (
+	fedPipe              = 0.95 // of a pipe that nothing keeps from working: fma_at_peak and its like
 	noInstructionMatters = 0.2
 	coldStartUs          = 20
 	instructionBytes     = 16
@@ -45,9 +50,13 @@ func checkInstructionCache(c *Case, out *Findings) {
 	if code > 0 {
 		f.Because("%s of code are executed, more than the %s near an SM", bytesText(code), bytesText(instructionCacheSize))
 	}
-	f.Places = c.places("stall_no_inst")
+	f.Places = c.HotStalls("no_instruction")
 	r := asNow()
 	r.wait, r.low, r.high = 1-share, 1-share, 1-share/2
+	// Warps that are ready while others issue show that nothing else is waited for.
+	if c.stall("not_selected") >= c.stall("wait") {
+		r.cap[kernel.Issue], r.cap[kernel.FMA], r.cap[kernel.Heavy] = fedPipe, fedPipe, fedPipe
+	}
 	c.expect(f, r)
 }
 

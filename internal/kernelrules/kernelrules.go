@@ -37,8 +37,6 @@ type Case struct {
 	*kernel.Kernel
 	All []*kernel.Kernel // every launch of the report in order: faults of pairs
 	At  int              // position of this one in All
-
-	asm *code // once looked for
 }
 
 // A Finding is a fault of a kernel.
@@ -77,6 +75,13 @@ type Abstention struct {
 func (o *Findings) Add(confidence float64, title string, args ...any) *Finding {
 	o.All = append(o.All, Finding{Rule: o.rule, Title: fmt.Sprintf(title, args...), Confidence: confidence})
 	return &o.All[len(o.All)-1]
+}
+
+// mention moves the last finding to what is only mentioned: it is true, and no fault.
+func (o *Findings) mention() {
+	last := len(o.All) - 1
+	o.Mentioned = append(o.Mentioned, o.All[last])
+	o.All = o.All[:last]
 }
 
 // Because adds evidence.

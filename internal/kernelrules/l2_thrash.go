@@ -15,8 +15,8 @@ var l2Thrash = Rule{
 The kernel moves more bytes to and from DRAM than it has memory, by 15 % or more: by the pigeonhole principle some bytes were moved twice. DRAM is what limits it (60 % or more),
 accesses are coalesced (else the excess is that), and there is no local memory. The data was read again after L2 had dropped it: its passes are larger than L2.
 
-Loads tell this from extra_passes: a load instruction that alone asks for more than all of the kernel's memory runs in a loop over it, and blocking that loop keeps a piece in
-L2. Where reports lack that, both are named.
+Loads tell this from extra_passes: a line of the source whose loads alone ask for more than all of the kernel's memory runs in a loop over it, and blocking that loop keeps a piece in
+L2. Both are named, the likelier first.
 
 After the repair DRAM moves each byte once; L2 does what it did.`,
 	Limits: `
@@ -51,19 +51,16 @@ func (c *Case) movedTwice() (dram, once float64, ok bool) {
 func checkL2Thrash(c *Case, out *Findings) {
 	dram, once, ok := c.movedTwice()
 	loops := c.loopsOverMemory()
-	if !ok || loops == no {
+	if !ok {
 		return
 	}
-	confidence := 0.85
-	if loops == maybe {
-		confidence = 0.6
-	}
+	confidence := map[answer]float64{yes: 0.85, maybe: 0.6, no: 0.5}[loops]
 	f := out.Add(confidence, "DRAM moves %s where the kernel has %s: bytes are read again after L2 dropped them", bytesText(dram), bytesText(once))
 	f.Because("DRAM is at %s of its peak; %.1f times the memory of the kernel passes through it", percent(c.use(kernel.DRAM)), dram/once)
 	if l2 := c.number("device__attribute_l2_cache_size"); l2 > 0 {
 		f.Because("L2 holds %s", bytesText(l2))
 	}
-	f.Places = c.places("memory_l2_theoretical_sectors_global")
+	f.Places = c.Hot("memory_l2_theoretical_sectors_global")
 	c.expect(f, asNow().leave(once/dram, kernel.DRAM))
 }
 
@@ -76,14 +73,13 @@ const (
 	yes
 )
 
-// loopsOverMemory says whether one load instruction asks for more bytes than the kernel has memory: it is in a loop over passes.
+// loopsOverMemory says whether the loads of one line ask for more bytes than the kernel has memory: it is in a loop over passes.
 func (c *Case) loopsOverMemory() answer {
-	once, most := c.reachable(), unknown
-	for _, name := range []string{"memory_l2_theoretical_sectors_global", "memory_l2_sectors_global"} {
-		for _, sectors := range c.Launch.ByAddress(name) {
-			if math.IsNaN(most) || sectors > most {
-				most = sectors
-			}
+	once := c.reachable()
+	most := unknown
+	if total, _, ok := c.GlobalSectors(); ok {
+		if at := c.Hot("memory_l2_theoretical_sectors_global"); len(at) > 0 { // an unrolled loop has several loads of one line
+			most = at[0].Share * total
 		}
 	}
 	switch {

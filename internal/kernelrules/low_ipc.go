@@ -35,5 +35,5 @@ func checkLowIPC(c *Case, out *Findings) {
 	}
 	at, most := c.limiter()
 	f.Because("the busiest resource, %s, is at %s; occupancy is %s of a possible %s", nameOf(at), percent(most), percent(c.achieved()), percent(c.theoretical()))
-	f.Places = c.places("stalls")
+	f.Places = c.HotStalls("long_scoreboard", "short_scoreboard", "wait", "barrier")
 }

@@ -49,7 +49,7 @@ func checkLowOccupancy(c *Case, out *Findings) {
 	f := out.Add(0.85, "%s limits occupancy to %s, too little to hide waiting", words, percent(occ))
 	f.Because("%s blocks of %s warps fit an SM by %s; without that limit occupancy is %s", digits(limit), digits(c.warpsPerBlock()), words, percent(next))
 	f.Because("warps wait for latency for %s of their time, and nothing is used to 60 %%", percent(waits))
-	f.Places = c.places("stall_long_sb")
+	f.Places = c.HotStalls("long_scoreboard")
 	r := asNow()
 	r.wait = occ / next
 	r.low = r.wait

@@ -19,7 +19,7 @@ The time after the repair is that of the busiest resource when enough loads are 
 it fetches 64 bytes for 32, and rows change.`,
 	Limits: `
 The model errs most here, so a gain of at least a quarter is asked for. How many loads an algorithm can have under way is not in the counters: a linked list cannot be walked faster, several can be
-walked at once. With good occupancy, or several loads under way already, the finding is only likely (confidence under a half).`,
+walked at once. Where a warp begins a load more often than every 500 cycles, several are under way already, and the finding is only likely (confidence under a half).`,
 	Fix: `
 Issue several independent loads before the first result is used:
 
@@ -34,7 +34,7 @@ Walk several lists at once; copy ahead into shared memory (cuda::memcpy_async, c
 const (
 	latencyMostly = 0.5  // of the warps' time
 	latencyWorth  = 1.25 // gain asked for: the model errs by up to that here
-	fewWarps      = 0.5  // achieved occupancy under which loads under way are surely few
+	oneLoad       = 500  // cycles: the latency of DRAM is 400 to 900 on chips from V100 to H200, so that a warp that begins no load in less has one under way
 	// randomDRAM is the share of DRAM's peak that random sectors reach: eight lists a thread reached 0.52 (corpus, H200) and were still waiting.
 	randomDRAM = 0.58
 )
@@ -53,16 +53,27 @@ func checkMemoryLatency(c *Case, out *Findings) {
 		return
 	}
 	confidence := 0.45
-	if c.achieved() < fewWarps || c.gather() >= gatherMatters {
+	perLoad := c.cyclesPerLoad()
+	if perLoad >= oneLoad {
 		confidence = 0.75
 	}
 	f := out.Add(confidence, "warps wait for loads for %s of their time, and no resource is busy", percent(share))
 	at, most := c.limiter()
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
 	f.Because("%s of the possible warps are there on average; each waits for its own loads", percent(c.achieved()))
+	if perLoad > 0 {
+		f.Because("a warp begins a load every %.0f cycles; from memory one takes %d or more", perLoad, oneLoad)
+	}
 	if scattered {
 		f.Because("addresses are scattered: random sectors reach about %s of the peak of DRAM", percent(randomDRAM))
 	}
-	f.Places = c.places("stall_long_sb")
+	f.Places = c.HotStalls("long_scoreboard")
 	c.expect(f, r)
+}
+
+// cyclesPerLoad is how many cycles pass in a warp from one load of global memory to the next.
+func (c *Case) cyclesPerLoad() float64 {
+	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads", "smsp__inst_executed_op_global_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")
+	warps := c.number("sm__warps_active.avg.per_cycle_active")
+	return warps * c.active() * c.cycles() / loads
 }

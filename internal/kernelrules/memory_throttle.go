@@ -44,7 +44,7 @@ func checkThrottle(c *Case, out *Findings) {
 	f.Because("a load of a warp moves %s bytes, where %d are possible", digits(bytes), widestRequest)
 	at, most := c.limiter()
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
-	f.Places = c.places("stall_lg")
+	f.Places = c.HotStalls("lg_throttle", "tex_throttle")
 	wider := math.Min(widensAtMost, widestRequest/bytes)
 	r := asNow().leave(1/wider, kernel.LSUIn, kernel.L1Req, kernel.L2Tag)
 	r.high = 1 - share/2

@@ -18,7 +18,8 @@ and at least four times the bytes that DRAM moves are asked of L1: each byte is 
 
 After the repair a tile in shared memory and registers gives an eighth of the loads, never less than one for each byte of DRAM; multiply-adds then run at three quarters of their peak.`,
 	Limits: `
-What tiling can save depends on how often data is used again: of a stencil less than of a product. Data that is shared through L2 by other kernels counts as loaded once.`,
+What tiling can save depends on how often data is used again. Under a hundred times it is taken for a stencil, whose tile may cost as much as it saves (one was measured
+that did): then confidence is under a half, and the prediction careful. Data that is shared through L2 by other kernels counts as loaded once.`,
 	Fix: `
 Load a tile into shared memory once, use it from there, and keep several results a thread in registers:
 
@@ -39,6 +40,9 @@ const (
 	tilingPasses = 0.5  // of L1's passes are global loads
 	tilingLoads  = 0.2  // or of the instructions
 	tilingSaves  = 8    // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
+	productUse   = 100  // times that each byte is loaded: a product's dimension; of a stencil it is the number of its points
+	stencilSaves = 4    // lines are no longer straddled, and neighbours share a load
+	stencilIssue = 0.8  // instructions that remain: each point is still loaded, from shared memory
 	tilingWorst  = 2    // a tile without registers: halves, as stencils show
 	tiledFMA     = 0.75 // of the FP32 pipe, as tiled products reach
 )
@@ -54,16 +58,29 @@ func checkMissingTiling(c *Case, out *Findings) {
 	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) {
 		return
 	}
-	f := out.Add(0.85, "global loads ask L1 for %.0f times the bytes that DRAM moves", reuse)
+	product := reuse >= productUse
+	confidence := 0.85
+	if !product {
+		confidence = 0.45
+	}
+	f := out.Add(confidence, "global loads ask L1 for %.0f times the bytes that DRAM moves", reuse)
 	f.Because("%s asked for, %s from and to DRAM", bytesText(c.usedBytes()), bytesText(dram))
 	f.Because("L1 is at %s, the load unit at %s of its peak; %s of the instructions are global loads", percent(c.use(kernel.L1)), percent(c.use(kernel.LSUIn)), percent(loads))
-	f.Places = c.places("loads")
-	saves := math.Min(tilingSaves, math.Max(1, reuse))
+	f.Places = c.HotOpcodes("LDG")
+	saves := float64(tilingSaves)
+	if !product {
+		saves = stencilSaves
+	}
 	through := []kernel.Resource{kernel.L1, kernel.LSUIn, kernel.ALU, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill}
 	r := asNow().leave(1/saves, through...)
 	r.cap[kernel.FMA] = tiledFMA
+	r.blocks = true
 	ffma := c.mix("FFMA")
-	r.leave(math.Max(ffma/tiledFMA, 1/saves), kernel.Issue)
+	if product {
+		r.leave(math.Max(ffma/tiledFMA, 1/saves), kernel.Issue)
+	} else {
+		r.leave(stencilIssue, kernel.Issue)
+	}
 	worst := 0.0
 	for _, at := range through[:3] {
 		worst = math.Max(worst, orZero(c.use(at))/tilingWorst)

@@ -13,7 +13,7 @@ var narrowAccess = Rule{
 	Needs: []Need{needTime, needRequests, needGlobal, needLanes, needDRAM, needL1},
 	Doc: `
 A load of a warp moves 32 times the width of the type. With one byte a lane that is one sector, and as many instructions are needed as for sixteen bytes a lane. It is a finding
-when global accesses move 64 bytes a request or less (two bytes a lane), side by side (under a quarter of excess) and with full warps (24 lanes or more), they are at least 5 % of the
+when global accesses use 64 bytes a request or less (two bytes a lane), within a line of 128 bytes (side by side, or interleaved as the colours of an image) and with full warps (24 lanes or more), they are at least 5 % of the
 instructions, and nothing is at 80 % of its peak.
 
 After the repair four times the bytes travel with an instruction: a quarter of the instructions, requests and passes of L1 remain, and the work takes a quarter of the blocks or of the loop.`,
@@ -35,22 +35,25 @@ const (
 	narrowBusy    = 0.8
 	narrowWidens  = 4
 	sectorsNarrow = narrowBytes / sectorBytes
+	sectorsLine   = lineBytes / sectorBytes // neighbours a few bytes apart share a line
 )
 
 func checkNarrow(c *Case, out *Findings) {
 	requests := c.number("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") + orZero(c.number("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"))
 	sectors := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") + orZero(c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"))
 	per := sectors / requests
+	used := per * (1 - c.excessShare()) // sectors that would do
 	share := c.globalInstructions() / c.instructions()
 	_, most := c.limiter()
-	if !(per > 0 && per <= sectorsNarrow) || !(c.excessShare() < excessMatters) || !(share >= narrowShare) || !(c.lanes() >= lanesWasted) || !(most < narrowBusy) {
+	if !(used > 0 && used <= sectorsNarrow) || !(per <= sectorsLine) || !(share >= narrowShare) || !(c.lanes() >= lanesWasted) || !(most < narrowBusy) {
 		return
 	}
-	f := out.Add(0.85, "a load or store of a warp moves %s bytes", digits(per*sectorBytes))
+	f := out.Add(0.85, "a load or store of a warp moves %s bytes", digits(used*sectorBytes))
 	f.Because("%s requests for %s sectors; %s of the instructions access global memory", digits(requests), digits(sectors), percent(share))
 	f.Because("nothing is used to more than %s", percent(most))
-	f.Places = c.places("global")
+	f.Places = c.HotOpcodes("LDG", "STG")
 	r := asNow().times(1.0/narrowWidens, kernel.Issue, kernel.L1, kernel.LSUIn, kernel.L2Tag, kernel.L1Req, kernel.ALU)
 	r.wait = math.Min(1, c.waveFloor()/narrowWidens)
+	r.blocks = true
 	c.expect(f, r)
 }

@@ -105,6 +105,8 @@ type repair struct {
 	low, wait, high float64
 	// only is the resources that bound the best case; nil: all. A fix that rewrites a kernel keeps only its bytes.
 	only []kernel.Resource
+	// blocks says that the repaired kernel has other blocks, so that waves of now say nothing of it.
+	blocks bool
 }
 
 // asNow is a repair that changes no demand: what a kernel that waits can reach.
@@ -138,7 +140,7 @@ func (r *repair) left(at kernel.Resource) float64 {
 
 // and is both repairs at once: what each leaves, multiplied.
 func (r *repair) and(o *repair) *repair {
-	out := &repair{scale: maps.Clone(r.scale), cap: maps.Clone(r.cap)}
+	out := &repair{scale: maps.Clone(r.scale), cap: maps.Clone(r.cap), blocks: r.blocks || o.blocks}
 	for _, x := range resources {
 		out.times(o.left(x.id), x.id)
 		if v, ok := o.cap[x.id]; ok {
@@ -169,6 +171,8 @@ const (
 func (c *Case) predict(r *repair) prediction {
 	t := c.us()
 	var p prediction
+	groups := make(map[string]float64) // by level: the longest of each
+	most := 0.0
 	for _, x := range resources {
 		use := c.use(x.id)
 		if math.IsNaN(use) {
@@ -179,14 +183,20 @@ func (c *Case) predict(r *repair) prediction {
 			best, centre, worst = math.Min(best, v*capSpread), v, v/capSpread
 		}
 		demand := t * use * r.left(x.id)
-		if probably := demand/centre + c.rampUs(x.id, demand); probably > p.us {
-			p.us, p.next = probably, x.name
+		probably := demand / centre
+		if x.id.Level() != "compute" || !r.blocks {
+			probably += c.rampUs(x.id, demand)
+		}
+		groups[x.id.Level()] = math.Max(groups[x.id.Level()], probably)
+		if probably > most {
+			most, p.next = probably, x.name
 		}
 		if r.only == nil || slices.Contains(r.only, x.id) {
 			p.low = math.Max(p.low, demand/best)
 		}
 		p.high = math.Max(p.high, demand/worst)
 	}
+	p.us = overlapped(groups) + startUs
 	if w := t * r.wait; w > p.us {
 		p.us, p.next = w, "latency"
 	}
@@ -197,6 +207,23 @@ func (c *Case) predict(r *repair) prediction {
 	p.high = math.Min(p.high+math.Min(rangeUpUs, rangeShare*p.high), t)
 	return p
 }
+
+// overlapped is how long work at several levels of the chip takes together: as long as the longest where it is far longer, and
+// a little more where others are nearly as long, since loading and computing of short blocks do not overlap entirely.
+func overlapped(groups map[string]float64) float64 {
+	sum := 0.0
+	for _, level := range []string{"dram", "l2", "l1", "compute"} {
+		sum += math.Pow(groups[level], overlapPower)
+	}
+	return math.Pow(sum, 1/overlapPower)
+}
+
+const (
+	// overlapPower: two levels of equal length take a fifth more than one.
+	overlapPower = 4.0
+	// startUs is the start and the end of a kernel: on an H200, kernels that only read lasted 3 to 8 us more than their bytes.
+	startUs = 3
+)
 
 // caps is what share of a resource's peak this kernel can reach. What an SM already reaches while it
 // works, it can reach; of DRAM and L2 that is not known, since short kernels reach less of them.
@@ -223,13 +250,14 @@ func (c *Case) writes() bool {
 	return share >= writesMatter
 }
 
-// rampUs is what a kernel that writes to DRAM lasts beside its bytes; demand is those at peak, us.
+// rampUs is what a kernel lasts beside its work, at peak demand us: bytes that are written, and, where it
+// computes, the change from block to block.
 func (c *Case) rampUs(r kernel.Resource, demand float64) float64 {
-	if r != kernel.DRAM || !c.writes() {
-		return 0
+	switch {
+	case r == kernel.DRAM && c.writes():
+		return math.Min(writeRampUs, writeRampShare*demand)
+	case r.Level() == "compute" && demand > 0:
+		return math.Min(c.waveFloor()*waveGap*c.us(), writeRampShare*demand)
 	}
-	return math.Min(writeRampUs, writeRampShare*demand)
+	return 0
 }
-
-// places is where in the source something is counted, worst first.
-func (c *Case) places(metrics ...string) []kernel.Place { return nil }

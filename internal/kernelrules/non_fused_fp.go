@@ -57,7 +57,7 @@ func checkNonFused(c *Case, out *Findings) {
 		f := out.Add(confidence, "%s of the instructions are products and sums of %s precision that could be fused%s", percent(2*share), p.words, upper)
 		f.Because("%s multiplications and %s additions by threads, and %s fused", digits(mul), digits(add), digits(fused))
 		f.Because("instruction issue is at %s, the pipe at %s of its peak", percent(c.use(kernel.Issue)), percent(c.use(p.pipe)))
-		f.Places = c.places("fmul")
+		f.Places = c.HotOpcodes(strings.ToUpper(p.add), strings.ToUpper(p.mul))
 		pipe := math.Min(add, mul) / (add + mul + fused)
 		c.expect(f, asNow().leave(1-share, kernel.Issue).leave(1-pipe, p.pipe, kernel.Heavy))
 		return

@@ -63,13 +63,14 @@ func checkSpills(c *Case, out *Findings) {
 	if dram, _ := c.dramBytes(); dram > reachableTwice*c.reachable() {
 		f.Because("DRAM moved %s, and the kernel's arrays are at most %s: the rest is stack", bytesText(dram), bytesText(c.reachable()))
 	}
-	f.Places = c.places("local")
+	f.Places = c.HotOpcodes("LDL", "STL")
 	c.expect(f, c.withoutStack(loads, stores, spilled == 0))
 }
 
 // withoutStack takes local memory out. An array moves to shared memory: its accesses stay, a pass each.
 func (c *Case) withoutStack(loads, stores float64, array bool) *repair {
 	r := asNow()
+	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA} // the addresses of the stack go too, at best
 	instructions := orZero(c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads")) +
 		orZero(c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"))
 	passes := localPasses(loads+stores, instructions)

@@ -150,7 +150,10 @@ func (o *Findings) rank(c *Case) {
 		if x := cmp.Compare(b2i(a.Rule.ID == last), b2i(b.Rule.ID == last)); x != 0 {
 			return x
 		}
-		return cmp.Compare(a.PredictedUs, b.PredictedUs)
+		if x := cmp.Compare(a.PredictedUs, b.PredictedUs); x != 0 {
+			return x
+		}
+		return cmp.Compare(b.Confidence, a.Confidence)
 	})
 	for _, p := range causes {
 		o.after(p.cause, p.symptom)

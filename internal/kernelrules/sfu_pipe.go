@@ -14,10 +14,10 @@ Sine, cosine, exponential, logarithm, square root and division start on the XU p
 
 The pipe itself is the limit (60 % or more, and issue under 75 %, so that other pipes have room to take the work): too many special functions.
 
-Or the precise library functions are: issue at 80 % or more, 12 to 200 instructions for each special function, and at least 5 % of them the
-comparisons, selections and branches of argument reduction. Then not the pipe but the code around it sets the time.
+Or the precise library functions are: issue at 60 % or more, 12 to 200 instructions for each special function, and at least 5 % of them the
+selections, roundings, checks and branches of argument reduction, which fast functions do without. Then not the pipe but the code around it sets the time.
 
-After the repair: in the first case three tenths of the special functions remain (at best none, and DRAM sets the time), and as many other instructions as now, since what replaces a function replaces its scaling too; in the second, eight
+After the repair: in the first case three tenths of the special functions remain (at best none, and DRAM sets the time), and as many other instructions as now, since what replaces a function replaces its scaling too; in the second, thirteen
 instructions a function and half of the XU pipe.`,
 	Limits: `
 What fraction of special functions an algorithm can do without only its author knows: the range is wide. Conversions with a 64-bit side run on the same pipe; where they
@@ -38,9 +38,8 @@ const (
 	xuRoom          = 0.75 // issue below it has room for the work of the XU pipe
 	precisePerMUFU  = 12   // instructions a function from which the library's precise code is around it: fast ones take 2 to 8
 	precisePerMax   = 200  // beyond it special functions are not what the kernel is about
-	reductionShare  = 0.05 // of instructions: comparisons and branches of argument reduction
-	issueFull       = 0.8
-	fastPerMUFU     = 8
+	reductionShare  = 0.05 // of instructions: none in kernels with fast functions
+	fastPerMUFU     = 13   // 6 to 19 in kernels with fast functions, with what else they do
 	functionsLeft   = 0.3
 	reducedFunction = 0.5
 )
@@ -57,21 +56,22 @@ func checkSFU(c *Case, out *Findings) {
 		if mufu > 0 {
 			f.Because("%s of the instructions are special functions", percent(mufu))
 		}
-		f.Places = c.places("mufu")
+		f.Places = c.HotOpcodes("MUFU")
 		r := asNow().leave(functionsLeft, kernel.XU)
 		r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out}
 		c.expect(f, r)
 		return
 	}
 	per := 1 / mufu
-	if !(issue >= issueFull) || !(per >= precisePerMUFU && per <= precisePerMax) || !(c.mix("BSSY", "FSEL", "FSETP", "F2I") >= reductionShare) {
+	reduction := c.mix("BSSY", "BSYNC", "FSEL", "F2I", "FRND", "FCHK")
+	if !(issue >= limits) || !(per >= precisePerMUFU && per <= precisePerMax) || !(reduction >= reductionShare) {
 		return
 	}
 	f := out.Add(0.8, "precise functions take %s instructions for each special one", digits(per))
 	f.Because("instruction issue is at %s, the pipe of special functions at %s: the code around them sets the time", percent(issue), percent(xu))
-	f.Because("%s of the instructions are comparisons, selections and branches as in argument reduction", percent(c.mix("BSSY", "FSEL", "FSETP", "F2I")))
+	f.Because("%s of the instructions are selections, roundings and branches as in argument reduction", percent(reduction))
 	f.Fix = "Use the fast functions where precision allows: __sinf, __powf, __fdividef, or -use_fast_math."
-	f.Places = c.places("mufu")
+	f.Places = c.HotOpcodes("MUFU")
 	left := fastPerMUFU / per
 	c.expect(f, asNow().leave(left, kernel.Issue, kernel.ALU, kernel.FMA, kernel.Heavy).leave(reducedFunction, kernel.XU))
 }

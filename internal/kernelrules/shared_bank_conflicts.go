@@ -47,6 +47,6 @@ func checkConflicts(c *Case, out *Findings) {
 	if s := c.stalls("mio_throttle", "short_scoreboard"); s > 0 {
 		f.Because("warps wait for shared memory, or for room in its queue, for %s of their time", percent(s))
 	}
-	f.Places = c.places("derived__memory_l1_wavefronts_shared_excessive")
+	f.Places = c.HotConflicts()
 	c.expect(f, asNow().leave(1-replays/c.wavefronts(), kernel.L1))
 }

@@ -26,11 +26,14 @@ A product with a long inner dimension is split along it (split-k); a reduction o
 	Check:     checkSmallGrid,
 }
 
+const mostIdle = 0.5 // of the SMs have a block
+
 func checkSmallGrid(c *Case, out *Findings) {
 	grid, sms := c.grid(), c.sms()
 	if !(grid < sms) {
 		return
 	}
+	spread := grid / sms
 	f := out.Add(0.9, "%s blocks for %s SMs: %s of them have nothing to do", digits(grid), digits(sms), percent(1-grid/sms))
 	if a := c.active(); a > 0 {
 		f.Because("the mean SM has work for %s of the time", percent(a))
@@ -39,10 +42,12 @@ func checkSmallGrid(c *Case, out *Findings) {
 		f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(u))
 	}
 	// More blocks bring more warps to an SM as well as more SMs; how far that goes to the next limit is not in the
-	// counters, so the middle of both in the logarithm is taken.
+	// counters, so the middle of both in the logarithm is taken. Where most SMs have a block, warps are what is missing, not blocks.
 	r := asNow()
-	spread := grid / sms
-	r.wait = math.Sqrt(spread * math.Min(spread, c.predict(r).us/c.us()))
-	r.high = spread
+	most := c.predict(r).us / c.us()
+	if r.wait = spread; spread <= mostIdle {
+		r.wait = math.Sqrt(spread * math.Min(spread, most))
+	}
+	r.high = math.Min(1, spread*tailLeft)
 	c.expect(f, r)
 }

@@ -48,7 +48,7 @@ func checkTail(c *Case, out *Findings) {
 	f.Because("the mean SM has work for %s of the time", percent(c.active()))
 	r := asNow()
 	r.wait = math.Min(1, full*tailLeft)
-	r.low, r.high = full, math.Min(1, full*(1+2*(tailLeft-1)))
+	r.low, r.high = full*imbalanceOwn, math.Min(1, full*imbalanceWorst)
 	c.expect(f, r)
 }
 

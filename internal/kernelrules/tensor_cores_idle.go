@@ -67,7 +67,7 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	f := out.Add(0.85, "a product of 16-bit matrices on the FP32 pipe: tensor cores are idle")
 	f.Because("%s of the instructions are multiply-adds of single precision, %s widen or load 16-bit data", percent(ffma), percent(half))
 	f.Because("%s operations for each byte from L2", digits(reuse))
-	f.Places = c.places("ffma")
+	f.Places = c.HotOpcodes("FFMA")
 	// The time of the products at the FP32 pipe's peak, over what matrix instructions do more.
 	atPeak := ffma * c.use(kernel.Issue) * fp32PerIssue(major) / tensorRatio(major)
 	// With the products go the instructions that bring operands to them one by one.

@@ -19,7 +19,8 @@ of that kind is near its limit, L1 absorbs the excess, and it costs nothing.
 
 The time after the repair is what is left when only used bytes travel: DRAM and L2 move those, L1 makes one pass for each full line of 128 bytes.`,
 	Limits: `
-Silent where addresses come from data (a linked list, a gather): there the spread is inherent. Reports of 2020.3 count sectors differently;
+Loads whose addresses come from data (a linked list, a gather of single values) are left out where the report holds the code: there the spread is inherent. A row that
+is found by an index and then walked is not such a load. Reports of 2020.3 count sectors differently;
 older ones have none. The prediction assumes that every sector can be filled, which a change of layout gives and a shuffle may not.`,
 	Fix: `
 Let neighbouring threads touch neighbouring addresses. An array of structures becomes a structure of arrays:
@@ -39,13 +40,13 @@ through a tile in shared memory.`,
 const (
 	// excessMatters is the share of sectors fetched or stored for nothing from which coalescing is worth a word: a quarter.
 	excessMatters = 0.25
-	// gatherMatters is the share of loads whose addresses come from loaded data from which spread is inherent.
+	// gatherMatters is the share of loads whose addresses come from loaded data from which a kernel counts as random.
 	gatherMatters = 0.5
 )
 
 func checkUncoalesced(c *Case, out *Findings) {
 	exc := c.excessShare()
-	if !(exc >= excessMatters) || c.gather() >= gatherMatters && exc >= gatherMatters {
+	if !(exc >= excessMatters) || c.inherent() >= exc-excessMatters {
 		return
 	}
 	if !c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req, kernel.L1Fill, kernel.LSUIn) {
@@ -62,7 +63,7 @@ func checkUncoalesced(c *Case, out *Findings) {
 		}
 	}
 	f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
-	f.Places = c.places("derived__memory_l2_theoretical_sectors_global_excessive")
+	f.Places = c.HotUncoalesced()
 	c.expect(f, c.coalesced())
 }
 
@@ -72,7 +73,7 @@ func (c *Case) coalesced() *repair {
 	dram, _ := c.dramBytes()
 	lines := used / lineBytes
 	r := asNow().
-		leave(used/dram, kernel.DRAM).
+		leave(math.Min(used, atLeast(c.reachable()))/dram, kernel.DRAM).
 		leave(used/known(c.L2TexBytes()), kernel.L2, kernel.L2Out, kernel.L1Fill)
 	requests := known(c.L2TexRequests())
 	r.leave(lines/requests, kernel.L2Tag)
@@ -85,6 +86,14 @@ func (c *Case) coalesced() *repair {
 		r.leave(math.Max(0, w-math.Max(0, known(c.TagRequests())-lines))/w, kernel.L1)
 	}
 	return r
+}
+
+// atLeast is an upper bound, infinite where it is unknown.
+func atLeast(v float64) float64 {
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
 }
 
 // storedUse is the share of the bytes of stored sectors that a store fills, 1 where that is not known.
