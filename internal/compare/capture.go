@@ -20,6 +20,7 @@ type Capture struct {
 	Run     *measure.Run
 	Report  *report.Report // nil: only measures are known
 	Kernels []Kernel       // by name; of a timeline only
+	GraphMs float64        // of a mean step in CUDA graphs recorded as a whole, whose kernels are not known
 	Paths   []Path         // operators by call path; of a timeline only
 }
 
@@ -60,7 +61,11 @@ func Take(f *facts.Facts, steps *facts.Steps, r *report.Report, run *measure.Run
 		}
 		ms := float64(w.EndNs[i]-start) / 1e6 * per
 		paths.add(ops[i], ms, per)
-		if w.Kind[i] > facts.WorkComm || w.Kind[i] == facts.WorkGraph {
+		switch w.Kind[i] {
+		case facts.WorkGraph:
+			c.GraphMs += ms
+			continue
+		case facts.WorkCopy, facts.WorkSet:
 			continue
 		}
 		name := t.Kernels.Name[w.Row[i]]
@@ -134,7 +139,7 @@ func rangesOf(f *facts.Facts) func(call int32) model.StringID {
 		var out model.StringID
 		for r := inner[call]; r != facts.NotNested; r = tree.Parent[r] {
 			if classes[r] == facts.RangeUser {
-				out = names[r]
+				out = names[f.Trace.Ranges.Name[r]]
 			}
 		}
 		return out

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lacuna/internal/facts"
+	"lacuna/internal/kernelname"
 	"lacuna/internal/report"
 )
 
@@ -38,7 +39,7 @@ func (c *comparison) explain(d *Difference) {
 	out = append(out, c.kernelCauses(a.Budget.Compute-b.Budget.Compute)...)
 	out = append(out, Cause{What: "copies that no compute hides", Ms: a.Budget.Copy - b.Budget.Copy, Key: "copy"},
 		Cause{What: "communication that no compute hides", Ms: a.Budget.CommExposed - b.Budget.CommExposed, Key: "comm_exposed"})
-	out = append(out, idleCauses(&b.Budget, &a.Budget)...)
+	out = append(out, c.idleCauses(&b.Budget, &a.Budget)...)
 	least := leastShare * c.stepMs()
 	rest := 0.0
 	out = slices.DeleteFunc(out, func(x Cause) bool {
@@ -55,59 +56,63 @@ func (c *comparison) explain(d *Difference) {
 	d.Explained = append(d.Explained, out...)
 }
 
-// kernelCauses divides the change of compute: kernels that are launched more or less often, or that came and went,
-// by the range in which they did; kernels that only take another time, by class; and what overlap makes of it.
+// classTime is what a class of kernels took in a range.
+type classTime struct{ beforeMs, afterMs, callsBefore, callsAfter float64 }
+
+func (t classTime) change() float64 { return t.afterMs - t.beforeMs }
+
+// faster says whether the change is that each launch takes another time, more than that there are more or fewer.
+func (t classTime) faster() bool {
+	if t.beforeMs == 0 || t.afterMs == 0 {
+		return false
+	}
+	return math.Abs(math.Log(t.callsAfter/t.callsBefore)) < 0.5*math.Abs(math.Log(t.afterMs/t.beforeMs)) || t.callsAfter == t.callsBefore
+}
+
+// kernelCauses divides the change of compute: classes of kernels that take another time, kernels that came and
+// went, by the range in which they did, and what overlap makes of it.
 func (c *comparison) kernelCauses(compute float64) []Cause {
-	type group struct {
-		ms         float64
-		gone, came map[string]float64 // ms by class
+	if c.before[0].GraphMs+c.after[0].GraphMs > 0 {
+		return []Cause{{What: "compute, some of it in CUDA graphs recorded as a whole, whose kernels are not known (nsys profile --cuda-graph-trace=node records them)", Ms: compute, Key: "kernels:graph"}}
 	}
-	groups := make(map[string]*group)
+	type place struct{ class, in string }
+	times, whole := make(map[place]classTime), make(map[string]classTime)
 	sum := 0.0
+	for side, kernels := range [2][]Kernel{c.before[0].Kernels, c.after[0].Kernels} {
+		for i := range kernels {
+			k := &kernels[i]
+			if k.comm {
+				continue
+			}
+			at := place{classNames[k.class], k.Range}
+			times[at], whole[at.class] = times[at].plus(side, k), whole[at.class].plus(side, k)
+			sum += k.Ms * float64(2*side-1)
+		}
+	}
 	var out []Cause
-	faster := make(map[string]float64)
-	for _, p := range c.pairs {
-		k := c.kernelRow(p)
-		if c.isComm(p) {
-			continue
-		}
-		sum += k.ChangeMs
-		if same := math.Abs(k.CallsAfter-k.CallsBefore) <= callsSlack*max(k.CallsBefore, k.CallsAfter); same {
-			faster[k.Class] += k.ChangeMs
-			continue
-		}
-		g := groups[k.Range]
-		if g == nil {
-			g = &group{gone: make(map[string]float64), came: make(map[string]float64)}
-			groups[k.Range] = g
-		}
-		g.ms += k.ChangeMs
-		if k.ChangeMs < 0 {
-			g.gone[k.Class] += k.ChangeMs
-		} else {
-			g.came[k.Class] += k.ChangeMs
+	gone, came := make(map[string]map[string]float64), make(map[string]map[string]float64) // ms by range and class
+	for _, class := range slices.Sorted(maps.Keys(whole)) {
+		if t := whole[class]; t.faster() {
+			out = append(out, c.faster(class, t))
 		}
 	}
-	for _, class := range slices.Sorted(maps.Keys(faster)) {
-		out = append(out, Cause{What: class + " take " + ifLess(faster[class], "less", "more") + " time, as many as before", Ms: faster[class], Key: "kernels:" + class})
+	net := make(map[string]float64)
+	for at, t := range times {
+		if whole[at.class].faster() {
+			continue
+		}
+		to := gone
+		if t.change() > 0 {
+			to = came
+		}
+		if to[at.in] == nil {
+			to[at.in] = make(map[string]float64)
+		}
+		to[at.in][at.class] += t.change()
+		net[at.in] += t.change()
 	}
-	for _, in := range slices.Sorted(maps.Keys(groups)) {
-		g := groups[in]
-		where := ""
-		if in != "" {
-			where = " in " + in
-		}
-		gone, came := largest(g.gone), largest(g.came)
-		what := ""
-		switch {
-		case came == "":
-			what = "fewer " + gone + where
-		case gone == "":
-			what = "more " + came + where
-		default:
-			what = fmt.Sprintf("%s in place of %s%s", came, gone, where)
-		}
-		out = append(out, Cause{What: what, Ms: g.ms, Key: "kernels:" + cmp.Or(ifLess(g.ms, gone, came), gone, came)})
+	for _, in := range slices.Sorted(maps.Keys(net)) {
+		out = append(out, replaced(in, net[in], gone[in], came[in]))
 	}
 	if rest := compute - sum; rest != 0 {
 		out = append(out, Cause{What: ifLess(rest, "more", "less") + " compute at the same time on several streams", Ms: rest, Key: "overlap"})
@@ -115,15 +120,63 @@ func (c *comparison) kernelCauses(compute float64) []Cause {
 	return out
 }
 
-// isComm says whether a pair is of communication, whose time is no compute.
-func (c *comparison) isComm(p pair) bool {
-	for _, i := range p.before {
-		return c.before[0].Kernels[i].comm
+func (t classTime) plus(side int, k *Kernel) classTime {
+	if side == 0 {
+		t.beforeMs, t.callsBefore = t.beforeMs+k.Ms, t.callsBefore+k.Calls
+	} else {
+		t.afterMs, t.callsAfter = t.afterMs+k.Ms, t.callsAfter+k.Calls
 	}
-	for _, i := range p.after {
-		return c.after[0].Kernels[i].comm
+	return t
+}
+
+// mostOf is the share of a class's change that one kernel must make to be named.
+const mostOf = 0.8
+
+// faster is the cause that a class of kernels takes another time; where it is one kernel, that is named.
+func (c *comparison) faster(class string, t classTime) Cause {
+	what := class
+	for _, p := range c.pairs {
+		k := c.kernelRow(p)
+		if k.Class == class && k.ChangeMs/t.change() >= mostOf && len(p.after) == 1 && len(p.before) == 1 {
+			what = "kernel " + kernelname.Of(k.After[0]).Base
+		}
 	}
-	return false
+	verb := " take "
+	if what != class {
+		verb = " takes "
+	}
+	calls := "as many launches as before"
+	if math.Abs(t.callsAfter-t.callsBefore) > callsSlack*t.callsBefore {
+		calls = fmt.Sprintf("%.0f launches a step, before %.0f", t.callsAfter, t.callsBefore)
+	}
+	return Cause{What: what + verb + ifLess(t.change(), "less", "more") + " time, " + calls, Ms: t.change(), Key: "kernels:" + class}
+}
+
+// besides is the share of what went that what came must take to be told with it.
+const besides = 0.02
+
+// replaced is the cause that in a range some kernels went and others came.
+func replaced(in string, net float64, gone, came map[string]float64) Cause {
+	where := ""
+	if in != "" {
+		where = " in " + in
+	}
+	g, a := largest(gone), largest(came)
+	sumGone, sumCame := total(gone), total(came)
+	switch {
+	case a == "" || sumCame < besides*sumGone:
+		return Cause{What: "fewer " + g + where, Ms: net, Key: "kernels:" + g}
+	case g == "" || sumGone < besides*sumCame:
+		return Cause{What: "more " + a + where, Ms: net, Key: "kernels:" + a}
+	}
+	return Cause{What: fmt.Sprintf("%s in place of %s%s", a, g, where), Ms: net, Key: "kernels:" + ifLess(net, g, a)}
+}
+
+func total(of map[string]float64) (sum float64) {
+	for _, class := range slices.Sorted(maps.Keys(of)) {
+		sum += math.Abs(of[class])
+	}
+	return sum
 }
 
 // ifLess is less if ms is negative, else more.
@@ -138,12 +191,9 @@ func ifLess(ms float64, less, more string) string {
 func largest(of map[string]float64) string {
 	names := slices.Sorted(maps.Keys(of))
 	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(math.Abs(of[y]), math.Abs(of[x])) })
-	total := 0.0
-	for _, x := range of {
-		total += math.Abs(x)
-	}
+	whole := total(of)
 	for i, n := range names {
-		if i == 2 || i > 0 && math.Abs(of[n]) < 0.2*total {
+		if i == 2 || i > 0 && math.Abs(of[n]) < 0.2*whole {
 			names = names[:i]
 			break
 		}
@@ -153,7 +203,7 @@ func largest(of map[string]float64) string {
 
 // idleCauses divides the change of idle time by the causes that it is there because of, as replay has them; as far as
 // these do not reach, by what the host was doing.
-func idleCauses(b, a *report.Budget) []Cause {
+func (c *comparison) idleCauses(b, a *report.Budget) []Cause {
 	total := a.Idle - b.Idle
 	left := total
 	byKey := make(map[string]float64)
@@ -193,7 +243,7 @@ func idleCauses(b, a *report.Budget) []Cause {
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
 		after := a.IdleByHost[key] + a.IdleBecauseOf[key]
 		before := b.IdleByHost[key] + b.IdleBecauseOf[key]
-		out = append(out, Cause{What: idleWords(key, before, after), Ms: byKey[key], Key: "idle:" + key})
+		out = append(out, Cause{What: c.idleWords(key, before, after), Ms: byKey[key], Key: "idle:" + key})
 	}
 	if math.Abs(rest) > 1e-9 {
 		out = append(out, Cause{What: "idle for other reasons", Ms: rest, Key: "idle:other"})
@@ -217,14 +267,21 @@ func differences(b, a map[string]float64) map[string]float64 {
 const leftPath = 0.1
 
 // idleWords says what changed about a cause of idleness.
-func idleWords(key string, before, after float64) string {
+func (c *comparison) idleWords(key string, before, after float64) string {
 	what := map[string]string{"sync": "synchronisations", "alloc": "allocations", "copy_call": "blocking copies", "launch": "launching", "os": "operating system calls",
-		"host": "host code outside any range", "unknown": "what was not recorded", "stream_wait": "waits between streams", "queue": "the queue"}[key]
-	if what == "" {
-		_, name, ok := strings.Cut(key, ":")
-		if what = name; !ok {
-			what = key
-		}
+		"host": "host code outside any range", "unknown": "what was not recorded"}[key]
+	kind, name, named := strings.Cut(key, ":")
+	switch {
+	case what != "":
+	case named && kind == "op":
+		what = "operator " + name
+	case named:
+		what = name
+	default:
+		what = key
+	}
+	if key == "launch" {
+		what += c.launchWords()
 	}
 	switch {
 	case after < leftPath*before:
@@ -235,4 +292,29 @@ func idleWords(key string, before, after float64) string {
 		return "the GPU waits less because of " + what
 	}
 	return "the GPU waits more because of " + what
+}
+
+// launchWords says how many launches there are, and in which range most of the difference is.
+func (c *comparison) launchWords() string {
+	b, a := c.runs[0][0].Find("launches"), c.runs[1][0].Find("launches")
+	if b == nil || a == nil {
+		return ""
+	}
+	before, after := meanOf(b.Samples), meanOf(a.Samples)
+	if math.Abs(after-before) <= callsSlack*max(before, after) {
+		return ""
+	}
+	byRange := make(map[string]float64)
+	for side, kernels := range [2][]Kernel{c.before[0].Kernels, c.after[0].Kernels} {
+		for _, k := range kernels {
+			byRange[k.Range] += k.Calls * float64(2*side-1)
+		}
+	}
+	where := ""
+	for _, in := range slices.Sorted(maps.Keys(byRange)) {
+		if in != "" && byRange[in]/(after-before) > 0.5 {
+			where = ", most of the difference in " + in
+		}
+	}
+	return fmt.Sprintf(" (%.0f launches a step, before %.0f%s)", after, before, where)
 }

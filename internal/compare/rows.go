@@ -72,14 +72,18 @@ func (c *comparison) stepMs() float64 {
 	out := 0.0
 	for _, r := range slices.Concat(c.runs[0], c.runs[1]) {
 		if m := r.Find("step"); m != nil {
-			sum := 0.0
-			for _, x := range m.Samples {
-				sum += x
-			}
-			out = max(out, sum/float64(len(m.Samples)))
+			out = max(out, meanOf(m.Samples))
 		}
 	}
 	return out
+}
+
+func meanOf(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
 }
 
 func (c *comparison) kernelRow(p pair) KernelChange {

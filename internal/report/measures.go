@@ -192,7 +192,7 @@ func (m *measuring) work() {
 
 // ranges is host time in each user range, by the host's steps.
 func (m *measuring) ranges() {
-	r, classes, names := &m.f.Trace.Ranges, m.f.RangeClasses(), m.f.RangeNames()
+	r, classes := &m.f.Trace.Ranges, m.f.RangeClasses()
 	spans := m.steps.Host
 	if len(spans) < m.steps.Last {
 		spans = m.steps.All
@@ -204,21 +204,26 @@ func (m *measuring) ranges() {
 	by := series{len(spans), make(map[model.StringID][]float64)}
 	tree := m.f.RangeTree()
 	for i, start := range r.StartNs {
-		if classes[i] != facts.RangeUser || r.DurNs[i] < 0 || nestedInOwn(tree, names, int32(i)) {
+		if classes[i] != facts.RangeUser || r.DurNs[i] < 0 || m.nestedInOwn(tree, int32(i)) {
 			continue
 		}
 		if k := step(spans, start); k >= 0 {
-			by.add(names[i], k, float64(r.DurNs[i])/1e6)
+			by.add(m.rangeName(int32(i)), k, float64(r.DurNs[i])/1e6)
 		}
 	}
 	whole := float64(spans[len(spans)-1].EndNs-spans[0].StartNs) / 1e6
 	by.each(whole, m.f.NameText, func(name string, v []float64) { m.add("range:"+name, "ms", measure.Lower, v) })
 }
 
+// rangeName is what the range in a row is called.
+func (m *measuring) rangeName(row int32) model.StringID {
+	return m.f.RangeNames()[m.f.Trace.Ranges.Name[row]]
+}
+
 // nestedInOwn says whether a range lies in one of the same name, whose time has it already.
-func nestedInOwn(tree *facts.RangeTree, names []model.StringID, row int32) bool {
+func (m *measuring) nestedInOwn(tree *facts.RangeTree, row int32) bool {
 	for p := tree.Parent[row]; p != facts.NotNested; p = tree.Parent[p] {
-		if names[p] == names[row] {
+		if m.rangeName(p) == m.rangeName(row) {
 			return true
 		}
 	}

@@ -171,7 +171,7 @@ func (e *Effect) runsNeeded(q Question, family int) int {
 	distance := math.Abs(math.Log1p(e.Change)) // on the scale of SD
 	limit := math.Log1p(e.Limit)
 	margin := distance - limit
-	if se, _ := welch(e.spread); math.Abs(margin) < 2*se {
+	if se, _ := welch(e.spread); math.Abs(margin) < se {
 		distance, margin = 2*limit, limit
 	}
 	z := distuv.UnitNormal.Quantile(power)
