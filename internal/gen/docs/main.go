@@ -1,4 +1,4 @@
-// Docs writes the pages that are made from the shelves: docs/tables, docs/rules, docs/changes and docs/cli. It
+// Docs writes the pages that are made from the shelves: docs/tables, docs/rules, docs/kernelrules, docs/changes and docs/cli. It
 // runs after the lists are current, since it is built from them.
 package main
 
@@ -12,6 +12,7 @@ import (
 
 	"lacuna/internal/changes"
 	"lacuna/internal/commands"
+	"lacuna/internal/kernelrules"
 	"lacuna/internal/rules"
 	"lacuna/internal/tables"
 )
@@ -46,11 +47,18 @@ func pages(root string) (map[string]string, error) {
 	for name, text := range diagnoses {
 		out["rules/"+name] = text
 	}
+	kernels, err := kernelRulePages(kernelrules.All, filepath.Join(root, "internal/kernelrules/testdata"))
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range kernels {
+		out["kernelrules/"+name] = text
+	}
 	return out, nil
 }
 
 // folders is where nothing but generated pages lies.
-var folders = []string{"changes", "cli", "rules", "tables"}
+var folders = []string{"changes", "cli", "kernelrules", "rules", "tables"}
 
 // write makes docs hold exactly the pages. go generate runs it in internal/gen.
 func write(root string) error {
