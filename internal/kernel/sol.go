@@ -120,11 +120,11 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 		return Launch, fmt.Sprintf("it lasts %.1f us, of which its start and its end are a good part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
-	if !known {
-		return k.classifyByHeadlines(s)
-	}
-	if most >= limitFrom {
+	if known && most >= limitFrom {
 		return k.classifyBusy(most, what)
+	}
+	if !known || !k.allLevels() {
+		return k.classifyByHeadlines(s)
 	}
 	grid, ok1 := k.GridBlocks()
 	sms, ok2 := k.SMs()
@@ -138,6 +138,16 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 		}
 	}
 	return Latency, why
+}
+
+// allLevels says that a unit of every level was measured: only then may one say that none is busy.
+func (k *Kernel) allLevels() bool {
+	for _, r := range []Resource{DRAM, L2, L1, Issue} {
+		if _, ok := k.Load(r); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // classifyBusy is for kernels in which a unit is busy enough to limit.

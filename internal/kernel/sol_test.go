@@ -92,6 +92,11 @@ func TestClassWithTwoMetrics(t *testing.T) {
 			t.Errorf("%+v: %q, %s", c, s.Class, s.Why)
 		}
 	}
+	// Two units that are not busy say nothing of the others.
+	k := launch(map[string]float64{"gpu__dram_throughput" + ofPeak: 20, "sm__issue_active" + ofPeak: 30, "gpu__time_duration.sum": 1e6})
+	if s := k.SpeedOfLight(); s.Class != Unclassified {
+		t.Errorf("of two units: %q, %s", s.Class, s.Why)
+	}
 	if s := launch(nil).SpeedOfLight(); s != nil {
 		t.Errorf("of nothing: %+v", s)
 	}
