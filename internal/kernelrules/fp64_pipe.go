@@ -17,7 +17,7 @@ Double-precision arithmetic runs at half the rate of single precision on the GPU
 f, or a variable that became a double by accident, is enough: 0.3 in x * 0.3 converts, adds and converts back.
 
 It is a finding when the FP64 pipe is what limits the kernel (half of its peak or more), or when conversions between double and another type are at least a tenth of the instructions.
-Conversions, or loads of single precision alone, are evidence that the doubles are an accident. Where doubles are loaded they are meant, as far as can be seen: then this is mentioned, and no fault.
+Conversions, or loads of single precision alone, are evidence that the doubles are an accident. Where doubles are loaded they are meant, as far as can be seen: then this is mentioned, and no fault, unless divisions of them are 1 % of the instructions or more: each takes about 20.
 
 The time after the repair is without the FP64 pipe and the conversions; the arithmetic moves to the FP32 pipe.`,
 	Limits: `
@@ -36,10 +36,19 @@ Where doubles are needed for a sum, add in float pairs (Kahan), or add doubles o
 }
 
 const (
-	accidental      = 0.01 // of all instructions: something is converted
-	fp64Busy        = 0.5  // of the pipe: it is then the limit or next to it
-	conversionShare = 0.1  // of all instructions: they run at a quarter of the rate or less
+	accidental    = 0.01 // of all instructions: something is converted
+	divisionShare = 0.01 // of all instructions: with what follows each, a fifth of them
+	// A division of doubles is a reciprocal of 20 bits, two steps of Newton's, the product and its correction, and a path for
+	// special values: about 8 instructions of the FP64 pipe of about 20.
+	perDivision        = 20
+	doublesPerDivision = 8
+	fp64Busy           = 0.5 // of the pipe: it is then the limit or next to it
+	conversionShare    = 0.1 // of all instructions: they run at a quarter of the rate or less
 )
+
+func isDivision(name string) bool {
+	return strings.HasPrefix(name, "MUFU.RCP64H") || strings.HasPrefix(name, "MUFU.RSQ64H")
+}
 
 func isF64Conversion(name string) bool {
 	return (strings.HasPrefix(name, "F2F") || strings.HasPrefix(name, "F2I") || strings.HasPrefix(name, "I2F")) && strings.Contains(name, "F64")
@@ -59,6 +68,17 @@ func checkFP64(c *Case, out *Findings) {
 		f := out.Add(0.9, "%s of the instructions convert to or from double", percent(converts))
 		f.Because("conversions run on the XU pipe, which is at %s of its peak; the FP64 pipe is at %s", percent(c.use(kernel.XU)), percent(u))
 		c.withoutDoubles(f, converts)
+		return
+	}
+	if n := c.modified(isDivision); !accident && n >= divisionShare {
+		f := out.Add(0.6, "divisions of doubles take about %s of the instructions", percent(math.Min(1, n*perDivision)))
+		f.Because("%s of the instructions are reciprocals to begin a division or root of doubles with, and each is followed by about %d others; the FP64 pipe is at %s", percent(n), perDivision, percent(u))
+		f.Fix = "Divide once and multiply by the reciprocal where the divisor repeats: double r = 1.0 / h; then x * r. Results may differ in the last bit."
+		f.Places = c.HotOpcodes("MUFU")
+		r := asNow().leave(math.Max(0, 1-n*perDivision), kernel.Issue, kernel.ALU, kernel.FMA)
+		r.leave(math.Max(0, 1-n*doublesPerDivision/c.mix("DADD", "DMUL", "DFMA", "DSETP")), kernel.FP64)
+		r.high = math.Min(1, 1-n*perDivision/2)
+		c.expect(f, r)
 		return
 	}
 	f := out.Add(0.85, "double precision keeps its pipe busy for %s of the time", percent(u))

@@ -40,7 +40,7 @@ const (
 	tilingPasses = 0.5  // of L1's passes are global loads
 	tilingLoads  = 0.2  // or of the instructions
 	tilingSaves  = 8    // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
-	productUse   = 100  // times that each byte is loaded: a product's dimension; of a stencil it is the number of its points
+	productUse   = 100  // times that each byte of what it can touch is loaded: a product's dimension; of a stencil it is the number of its points
 	stencilSaves = 4    // lines are no longer straddled, and neighbours share a load
 	stencilIssue = 0.8  // instructions that remain: each point is still loaded, from shared memory
 	tilingWorst  = 2    // a tile without registers: halves, as stencils show
@@ -58,7 +58,7 @@ func checkMissingTiling(c *Case, out *Findings) {
 	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) {
 		return
 	}
-	product := reuse >= productUse
+	product := c.usedBytes()/math.Min(dram, atLeast(c.reachable())) >= productUse
 	confidence := 0.85
 	if !product {
 		confidence = 0.45
