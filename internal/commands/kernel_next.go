@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/writers"
@@ -17,7 +18,7 @@ func kernelNext(r *kernelreport.Report) []writers.Advice {
 	k := &r.Kernels[0]
 	in := &r.Inputs[k.Input]
 	path := writers.ShellWord(in.Path)
-	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" {
+	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" && len(k.Missing)+len(k.Abstained) > 1 {
 		out = append(out, writers.Advice{Command: profileAgain(in, k, sections), Why: "collects what could not be judged of the first kernel"})
 	}
 	if o := k.Occupancy; o != nil && o.TheoreticalPct != nil && *o.TheoreticalPct < 100 && k.Class == "latency" {
@@ -30,8 +31,14 @@ func kernelNext(r *kernelreport.Report) []writers.Advice {
 	return append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path), Why: "what ncu prints of it"})
 }
 
+// maxSections is how many sections are named one by one.
+const maxSections = 4
+
 // profileAgain is the ncu command that profiles a kernel once more with sections.
 func profileAgain(in *kernelreport.Input, k *kernelreport.Kernel, sections string) string {
+	if strings.Count(sections, "--section") > maxSections {
+		sections = "--set full"
+	}
 	program := in.Program
 	if program == "" {
 		program = "PROGRAM"

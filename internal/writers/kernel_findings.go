@@ -12,12 +12,10 @@ import (
 func (p *printer) kernelFindings(k *kernelreport.Kernel, d KernelDetail) {
 	healthy := slices.ContainsFunc(k.Findings, func(f kernelreport.Finding) bool { return f.Healthy })
 	switch {
-	case len(k.Findings) == 0 && (k.SOL != nil || len(k.Stalls) > 0):
-		p.line("")
-		p.prose("  ", 2, "No fault was found in it.")
-		p.mentioned(k, d)
-		return
 	case len(k.Findings) == 0:
+		p.line("")
+		p.prose("  ", 2, nothingFound(k))
+		p.mentioned(k, d)
 		return
 	case !healthy || len(k.Findings) > 1:
 		p.line("")
@@ -48,6 +46,19 @@ func (p *printer) kernelFindings(k *kernelreport.Kernel, d KernelDetail) {
 	p.mentioned(k, d)
 }
 
+// nothingFound says what it means that nothing was found in a kernel.
+func nothingFound(k *kernelreport.Kernel) string {
+	switch {
+	case k.DurationUs == nil || k.SOL == nil:
+		return "Too little was collected to look for faults."
+	case k.Class == "launch" && len(k.Mentioned) > 0:
+		return "It is too short for its counters to say what a repair brings."
+	case len(k.Abstained) > 0:
+		return fmt.Sprintf("No fault was found in it, as far as this report goes: %d diagnoses lack counters.", len(k.Abstained))
+	}
+	return "No fault was found in it."
+}
+
 // mentioned is what is true of the kernel but worth little.
 func (p *printer) mentioned(k *kernelreport.Kernel, d KernelDetail) {
 	if len(k.Mentioned) == 0 {
@@ -60,7 +71,11 @@ func (p *printer) mentioned(k *kernelreport.Kernel, d KernelDetail) {
 		}
 		titles = append(titles, k.Mentioned[i].Title+" ["+k.Mentioned[i].Rule+"]")
 	}
-	p.prose("  ", 4, p.clean("Also true, but worth little here: "+strings.Join(titles, "; ")+"."))
+	what := "Also true, but worth little here: "
+	if k.Class == "launch" {
+		what = "True of it: "
+	}
+	p.prose("  ", 4, p.clean(what+strings.Join(titles, "; ")+"."))
 }
 
 // kernelFinding tells one fault: what it is, what its repair brings, where it sits, how to repair it.
@@ -113,10 +128,12 @@ func (p *printer) place(indent int, l *kernelreport.Line, note string) {
 	if l.Share > 0 {
 		head = fmt.Sprintf("%5s %%  %s", percent(l.Share), head)
 	}
-	if note != "" {
-		head += "  " + p.clean(note)
-	}
 	blanks := strings.Repeat(" ", indent)
+	if note = p.clean(note); note != "" && indent+shown(head)+2+shown(note) <= p.width() {
+		head += "  " + note
+	} else if note != "" {
+		defer func() { p.line(blanks + "  " + p.paint(dim, p.fit("("+note+")", p.width()-indent-2))) }()
+	}
 	text := p.clean(lineText(l))
 	if room := p.width() - indent - shown(head) - 2; text != "" && room >= minFlex {
 		p.line(blanks + p.fit(head, p.width()-indent) + "  " + p.paint(cyan, p.fit(text, room)))
@@ -151,17 +168,20 @@ func (p *printer) subheading(text string) {
 	}
 }
 
-// notJudged is what the report lacks, by the section that would collect it.
+// notJudged is what the report does not hold, and what could not be judged without it.
 func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
-	groups := lacking(k.Abstained)
-	if len(groups)+len(k.Missing) == 0 {
+	if len(k.Missing)+len(k.Abstained) == 0 {
 		return
 	}
 	p.subheading("What could not be judged")
-	for _, m := range k.Missing {
-		p.prose("    - ", 6, p.clean(sentence("the report does not say "+m.Part+"; get it with ncu "+m.GetItWith)))
+	if len(k.Missing) > maxAbstained && !d.Whole {
+		p.prose("    ", 4, p.clean(muchMissing(k)))
+		return
 	}
-	for _, g := range groups {
+	for _, m := range k.Missing {
+		p.prose("    - ", 6, p.clean(sentence("not in the report: "+m.Part+"; ncu "+m.GetItWith+" collects it")))
+	}
+	for _, g := range lacking(k.Abstained) {
 		words := "the report lacks " + list(g.missing)
 		switch n := len(g.rules); {
 		case n > maxAbstained && !d.Whole:
@@ -171,11 +191,32 @@ func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
 		case n > 1:
 			words += ", which " + list(g.rules) + " look at"
 		}
-		if g.getItWith != "" {
-			words += "; get it with ncu " + g.getItWith
+		if g.getItWith != "" && !strings.Contains(collects(k.Missing), g.getItWith) {
+			words += "; ncu " + g.getItWith + " collects it"
 		}
 		p.prose("    - ", 6, p.clean(sentence(words)))
 	}
+}
+
+// muchMissing is what a report with few counters lacks, in short.
+func muchMissing(k *kernelreport.Kernel) string {
+	var parts []string
+	for _, m := range k.Missing {
+		parts = append(parts, m.Part)
+	}
+	s := "Not in the report: " + list(parts) + "."
+	if n := len(k.Abstained); n > 0 {
+		s += fmt.Sprintf(" %d diagnoses lack counters.", n)
+	}
+	return s + " ncu --set full --import-source yes collects all of it; -v names the section of each."
+}
+
+// collects is the sections that what is missing names already.
+func collects(all []kernelreport.Missing) (text string) {
+	for _, m := range all {
+		text += m.GetItWith + " "
+	}
+	return text
 }
 
 // A lack is what abstentions lack that the same section collects.

@@ -28,7 +28,11 @@ func KernelText(w io.Writer, r *kernelreport.Report, next []Advice, page Page, d
 	}
 	if n := len(r.Kernels); n > d.Top && d.Top > 0 {
 		p.line("")
-		p.prose("", 0, fmt.Sprintf("Of the %d kernels in the list above, %d are told in detail: --top %d tells all, --kernel REGEX those of a name.", n, d.Top, n))
+		told := fmt.Sprintf("%d are", d.Top)
+		if d.Top == 1 {
+			told = "1 is"
+		}
+		p.prose("", 0, fmt.Sprintf("Of the %d kernels in the list above, %s told in detail: --top %d tells all, --kernel REGEX those of a name.", n, told, n))
 	}
 	p.kernelTrust(r)
 	p.next(next)

@@ -57,6 +57,9 @@ func usWords(us float64) string {
 
 // siWords is a large number with its prefix: "4.81 T".
 func siWords(v float64) string {
+	if v == 0 {
+		return "0 "
+	}
 	for _, x := range []struct {
 		from   float64
 		symbol string
