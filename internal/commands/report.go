@@ -109,7 +109,10 @@ func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Di
 		if err != nil {
 			return nil, nil, err
 		}
-		return r, d, d.AddTo(r)
+		if err := d.AddTo(r); err != nil {
+			return nil, nil, err
+		}
+		return r, d, diagnose.AddRanks(r, in, opt.Steps)
 	}
 	d, err := diagnose.Begin(in[0], opt.Steps)
 	if err != nil {

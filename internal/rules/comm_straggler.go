@@ -8,8 +8,11 @@ import (
 	"lacuna/internal/interval"
 )
 
+// CommStraggler is the ID of the rule that AcrossRanks judges by.
+const CommStraggler = "comm_straggler"
+
 var commStraggler = Rule{
-	ID:    "comm_straggler",
+	ID:    CommStraggler,
 	Title: "One rank comes late to the collectives, the others wait for it",
 	Since: "0.1",
 	Needs: []Need{needWork, needSteps},
@@ -18,10 +21,14 @@ The kernel of a collective runs until all ranks have come. Of a collective that 
 device that starts last made the others wait by as much. A device is a straggler if it is last in at least 60 % of the collectives
 and makes the others wait for at least 5 % of the step.
 
-Kernels belong to one collective if they have one name and run at one time: none of them ends before the last has begun.`,
+Kernels belong to one collective if they have one name and run at one time: none of them ends before the last has begun.
+
+Of captures of one rank each (lacuna report rank0 rank1 ...) no clocks are compared: ranks that run the same collectives in the same order
+are laid side by side, and the one whose kernel is the shortest came last. It is a straggler if the others wait for it in 60 % of all
+that ranks wait for each other.`,
 	Limits: `
-Needs several ranks in one capture (one node under nsys, or several captures of ranks put together): one rank sees only that it
-waits. Clocks of several hosts must agree to within a few microseconds. Lateness of the host shows too: it launches later.`,
+Needs several ranks (one node in one capture, or a capture of each): one rank sees only that it waits. In one capture of several
+hosts their clocks must agree to within a few microseconds. Lateness of the host shows too: it launches later.`,
 	Fix: `
 Give the late rank as much work as the others have, or find what slows it down (its host thread, its clock, its data):
 

@@ -23,7 +23,7 @@ a collective on the CPU (gloo), in a barrier, or in a call of the operating syst
 Counted is the idle time of such waits in at least half of the steps; it must be 2 % of the step. Waits for a loader's workers
 are worker_bound's, waits for the device itself host_sync's.`,
 	Limits: `
-Who is waited for is in the other process's capture: give all ranks (lacuna ranks) to see the one that comes last. Waits
+Who is waited for is in the other process's capture: give all ranks (lacuna report rank0 rank1 ...) to see the one that comes last. Waits
 inside NCCL kernels keep the device busy and are comm_exposed's. Without MPI, OS or framework records of the wait it cannot be
 told from work.`,
 	Fix: `
