@@ -104,8 +104,9 @@ func (k *Kernel) accesses() []Access {
 		if !ok1 {
 			a.Hit = share01(k.percent("l1tex__t_sector_pipe_lsu_mem_" + x.metric + "_hit_rate.pct"))
 		}
+		// Local memory interleaves lanes, which its counter does not know: it says 1 where all 32 are used.
 		used, ok := k.number("smsp__sass_average_data_bytes_per_sector_mem_" + x.metric + ".ratio")
-		a.Used = Measure{min(used, SectorBytes), ok && used > 0}
+		a.Used = Measure{min(used, SectorBytes), ok && used > 0 && x.Space == "global"}
 		out = append(out, a)
 	}
 	return out
@@ -186,9 +187,9 @@ func (k *Kernel) shared() *Shared {
 func (m *Memory) Notes() []string {
 	var out []string
 	for _, a := range m.Accesses {
-		text := fmt.Sprintf("%s %s: %.3g sectors a request", a.Space, plural(a.Op), a.PerRequest)
+		text := fmt.Sprintf("%s %ss: %s sectors a request", a.Space, a.Op, few(a.PerRequest))
 		if a.Used.Known {
-			text += fmt.Sprintf(", %.3g of %d bytes of a sector used", a.Used.Value, SectorBytes)
+			text += fmt.Sprintf(", %s of %d bytes of a sector used", few(a.Used.Value), SectorBytes)
 		}
 		if a.Hit.Known && (a.Op == "load") {
 			text += ", " + percentText(a.Hit.Value) + " found in L1"
@@ -201,7 +202,7 @@ func (m *Memory) Notes() []string {
 	if s := m.Shared; s != nil {
 		text := fmt.Sprintf("shared memory: %s of its wavefronts are bank conflicts", percentText(s.Conflicts))
 		if s.Conflicts >= 0.05 {
-			text += fmt.Sprintf(" (%.2g passes where one would do)", s.Ways)
+			text += fmt.Sprintf(" (%s passes where one would do)", few(s.Ways))
 		}
 		if !s.Exact {
 			text += ", arbitration included"
@@ -218,12 +219,10 @@ func (m *Memory) Notes() []string {
 		out = append(out, text)
 	}
 	if m.Reuse.Known && m.Reuse.Value > 1 {
-		out = append(out, fmt.Sprintf("DRAM moved %.2g times the bytes that the kernel can touch", m.Reuse.Value))
+		out = append(out, "DRAM moved "+few(m.Reuse.Value)+" times the bytes that the kernel can touch")
 	}
 	if m.AtomicBusiest.Known && m.AtomicBusiest.Value >= 0.1 {
 		out = append(out, fmt.Sprintf("atomics: the busiest slice of L2 is %s busy with them, the mean one %s", percentText(m.AtomicBusiest.Value), percentText(m.AtomicMean.Value)))
 	}
 	return out
 }
-
-func plural(op string) string { return op + "s" }

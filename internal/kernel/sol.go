@@ -236,7 +236,7 @@ func (k *Kernel) dramWaste() (what string, measured bool) {
 	}
 	all, ok3 := k.AccessibleBytes()
 	if ok1 && ok3 && moved > movedTwice*all {
-		return fmt.Sprintf("it moves %.2g times the bytes that there are", moved/all), true
+		return "it moves " + few(moved/all) + " times the bytes that there are", true
 	}
 	return "", ok1 && (ok2 || ok3)
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -18,6 +19,7 @@ type Code struct {
 	launch *profile.Launch
 	counts map[string][]float64
 	texts  map[string][]string // lines of source files, by path
+	said   map[string]string   // lines that a report in text form states, by path and number
 }
 
 // An Instruction is one of a launch's, with its place.
@@ -52,6 +54,7 @@ func codeOf(l *profile.Launch) *Code {
 		c.addFunctions(module, addresses)
 	}
 	c.addLoose(addresses)
+	c.addLines()
 	if len(c.Instructions) == 0 {
 		return nil
 	}
@@ -184,6 +187,22 @@ func (c *Code) addLoose(addresses []uint64) {
 	c.findBodies()
 }
 
+// addLines gives instructions the lines that a report in text form states.
+func (c *Code) addLines() {
+	if c.launch.Source == nil {
+		return
+	}
+	for _, l := range c.launch.Source.Lines {
+		if i, ok := c.at(l.Address); ok {
+			c.HasLines = true
+			c.Instructions[i].File, c.Instructions[i].Line = l.File, int(l.Line)
+			if l.Text != "" {
+				c.stated(l.File, int(l.Line), l.Text)
+			}
+		}
+	}
+}
+
 // starts are the addresses at which functions begin as far as the report says, in order; the lowest address counted is one.
 func starts(l *profile.Launch, addresses []uint64) []uint64 {
 	all := slices.Clone(addresses[:min(len(addresses), 1)])
@@ -242,6 +261,13 @@ func (c *Code) body(i int) (first int, list []cubin.Instruction) {
 	return at.body, list
 }
 
+func (c *Code) stated(file string, line int, text string) {
+	if c.said == nil {
+		c.said = make(map[string]string)
+	}
+	c.said[fmt.Sprintf("%s:%d", file, line)] = text
+}
+
 // Text is a source line, if the report holds the file; without the blanks around it.
 func (c *Code) Text(file string, line int) string {
 	lines, ok := c.texts[file]
@@ -257,7 +283,7 @@ func (c *Code) Text(file string, line int) string {
 		c.texts[file] = lines
 	}
 	if line < 1 || line > len(lines) {
-		return ""
+		return strings.TrimSpace(c.said[fmt.Sprintf("%s:%d", file, line)])
 	}
 	return strings.TrimSpace(lines[line-1])
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // percentText is a share as people read it: "62 %", "0.4 %".
@@ -14,4 +15,17 @@ func percentText(share float64) string {
 	default:
 		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
 	}
+}
+
+// few is a number with three significant digits and no exponent: "280", "1.56", "32".
+func few(v float64) string {
+	digits := 2
+	for limit := 10.0; v >= limit-0.005 && digits > 0; limit *= 10 {
+		digits--
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	if digits > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }
