@@ -370,6 +370,7 @@ type Source struct {
 	Files     []SourceFile
 	Functions []Function   // where its functions were loaded; nil before 2022.2
 	Lines     []SourceLine // of a report in text form, which has no cubin; else they are in the cubin
+	Copies    int          // how often the file describes it; ncu's source page repeats itself as often
 }
 
 // A SourceLine says which line of source an instruction comes from.
