@@ -166,3 +166,33 @@ func checkBounds(t *testing.T, name string, k *Kernel) {
 	}
 	k.Gaps()
 }
+
+// A printed page says what the report says, as far as it goes: it has rounded numbers and no opcodes.
+func TestPagesSayTheSame(t *testing.T) {
+	reports := corpusReports(t)
+	pages, err := readAll("raw_base.csv*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, name := range names(pages) {
+		if len(pages[name]) != len(reports[name]) {
+			t.Errorf("%s: %d launches on the page, %d in the report", name, len(pages[name]), len(reports[name]))
+			continue
+		}
+		for i, page := range pages[name] {
+			compared++
+			a, b := page.SpeedOfLight(), reports[name][i].SpeedOfLight()
+			if (a == nil) != (b == nil) || a != nil && a.Class != b.Class {
+				t.Errorf("%s %s: %+v on the page, %+v in the report", name, page.Launch.Base, a, b)
+			}
+			x, y := page.Occupancy(), reports[name][i].Occupancy()
+			if (x == nil) != (y == nil) || x != nil && (x.Theoretical != y.Theoretical || x.Limiter() != y.Limiter() || x.Waves != y.Waves) {
+				t.Errorf("%s %s: %+v on the page, %+v in the report", name, page.Launch.Base, x, y)
+			}
+		}
+	}
+	if compared < 125 {
+		t.Errorf("%d launches", compared)
+	}
+}
