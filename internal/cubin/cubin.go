@@ -39,12 +39,13 @@ const InstructionBytes = 16
 // A section is the code of a kernel and the line table rows that belong to it.
 type section struct {
 	data      []byte
+	loadedAt  uint64     // of a module that was stored as it ran; else 0
 	sequences []sequence // by start
 }
 
 // Parse reads a cubin. Sizes and offsets in it are not believed: what lies outside the bytes given is left out or an error.
 func Parse(data []byte) (*File, error) {
-	f, err := elf.NewFile(bytes.NewReader(data))
+	f, err := elf.NewFile(standard{data})
 	if err != nil {
 		return nil, fmt.Errorf("not a cubin: %w", err)
 	}
@@ -67,9 +68,24 @@ func Parse(data []byte) (*File, error) {
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return nil, fmt.Errorf("cubin: symbols: %w", err)
 	}
+	file.unload(symbols)
 	file.addFunctions(symbols)
 	file.addLines(f, data, symbols)
 	return file, nil
+}
+
+// standard is a cubin with the ELF version that package elf asks for. Up to CUDA 12 the field holds the toolkit's version: 128 for 12.8.
+type standard struct{ data []byte }
+
+func (s standard) ReadAt(p []byte, at int64) (int, error) {
+	n, err := bytes.NewReader(s.data).ReadAt(p, at)
+	const version = 20 // offset of e_version, four bytes
+	for i, b := range [...]byte{byte(elf.EV_CURRENT), 0, 0, 0} {
+		if j := version + int64(i) - at; j >= 0 && j < int64(n) {
+			p[j] = b
+		}
+	}
+	return n, err
 }
 
 // architecture is the compute capability in the ELF header's flags: since ABI version 8 it is in bits 8 to 15, before in bits 0 to 7.
@@ -87,6 +103,37 @@ func inside(data []byte, offset, size uint64) []byte {
 		return nil
 	}
 	return data[offset:][:min(size, uint64(len(data))-offset)]
+}
+
+// unload turns addresses of symbols into offsets. Up to 2022.1 reports hold modules as they were loaded: a kernel's symbol
+// has the address that it ran at, which is the beginning of its section.
+func (f *File) unload(symbols []elf.Symbol) {
+	for _, s := range symbols {
+		if at := f.section(s); at != nil && s.Value >= uint64(len(at.data)) && (at.loadedAt == 0 || s.Value < at.loadedAt) {
+			at.loadedAt = s.Value
+		}
+	}
+	for i := range symbols {
+		if at := f.section(symbols[i]); at != nil {
+			symbols[i].Value = at.offset(symbols[i].Value)
+		}
+	}
+}
+
+// section is the section of a symbol; nil: it has none.
+func (f *File) section(s elf.Symbol) *section {
+	if int(s.Section) >= len(f.sections) {
+		return nil
+	}
+	return &f.sections[s.Section]
+}
+
+// offset is a symbol's value, or an address where the module ran, as an offset in its section.
+func (s *section) offset(value uint64) uint64 {
+	if value >= uint64(len(s.data)) {
+		return value - s.loadedAt
+	}
+	return value
 }
 
 func (f *File) addFunctions(symbols []elf.Symbol) {

@@ -57,13 +57,14 @@ func (f *File) addLines(file *elf.File, data []byte, symbols []elf.Symbol) {
 			return 0, 0, false
 		}
 		s := symbols[r.symbol-1]
-		if int(s.Section) >= len(f.sections) {
+		section := f.section(s)
+		if section == nil {
 			return 0, 0, false
 		}
 		if r.hasAddend {
 			value = uint64(r.addend)
 		}
-		return int(s.Section), s.Value + value, true
+		return int(s.Section), s.Value + section.offset(value), true
 	}
 	for at := 0; at+4 <= len(bytes); {
 		length := binary.LittleEndian.Uint32(bytes[at:])
@@ -245,7 +246,10 @@ func (s *sequence) file(n uint32) string {
 	if f.directory == 0 || f.directory > uint64(len(s.unit.directories)) || len(f.name) > 0 && f.name[0] == '/' {
 		return f.name
 	}
-	return s.unit.directories[f.directory-1] + "/" + f.name
+	if directory := s.unit.directories[f.directory-1]; directory != "." {
+		return directory + "/" + f.name
+	}
+	return f.name
 }
 
 // A cursor reads bytes; past the end it gives zeros and has failed.

@@ -7,4 +7,5 @@ var All = []*Page{
 	&details,
 	&raw,
 	&session,
+	&source,
 }

@@ -6,8 +6,10 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/csv"
+	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +37,50 @@ var printed = []struct {
 	{"source_cuda", "source", Options{View: "cuda"}, ""},
 	{"source_cuda_sass", "source", Options{View: "cuda,sass"}, "Source"},
 }
+
+// known are pages that are not equal, each with its reason.
+var known = map[string]string{
+	"jaxtoolbox-gb200-2025.3-graph source_sass":   "ncu 2024.1.1 does not know the chip and takes its code for that of compute capability 5.0: instructions of 8 bytes, all \"???\". We print those of 16.",
+	"cs599k-gh200-2025.1-memset source_cuda_sass": "ncu leaves out the row \"File Path\"; we print it.",
+	"indexspaces-a40-2022.1 source_cuda_sass":     "In code inlined many times over, ncu prints a few rows of gaps and instructions more; by what rule is not known.",
+	"indexspaces-a40-2022.4 source_cuda_sass":     "As of indexspaces-a40-2022.1.",
+}
+
+// differencesTable is known as it stands in docs/formats/ncu-pages.md, without the sums.
+func differencesTable() string {
+	text := "| page | why it differs |\n|---|---|\n"
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		text += "| " + name + " | " + known[name] + " |\n"
+	}
+	return text + "\n"
+}
+
+// holdsTable holds the page of documentation against the table; -update writes it.
+func holdsTable(t *testing.T, table string) {
+	t.Helper()
+	const path, begin, end = "../../docs/formats/ncu-pages.md", "<!-- measured -->\n", "<!-- end -->"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(page), begin)
+	have, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s: no marks around the table", path)
+	}
+	if have == table {
+		return
+	}
+	if !*update {
+		t.Errorf("%s has not the table below; run go test ./internal/kernelpages -run Pages -update\n%s", path, table)
+		return
+	}
+	if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the measured part of docs/formats/ncu-pages.md")
 
 // TestPages walks every page that Nsight Compute printed of every report of the corpus. Cells pair by column name and
 // line number. What differs is in known, with its reason.
@@ -79,9 +125,16 @@ func TestPages(t *testing.T) {
 				sums[p.file] = s
 			}
 			s.equal, s.all, s.cases = s.equal+equal, s.all+all, s.cases+1
-			if float64(equal) >= 0.999*float64(all) && len(want) == len(got) {
+			whole := float64(equal) >= 0.999*float64(all) && len(want) == len(got)
+			reason := known[filepath.Base(folder)+" "+p.file]
+			switch {
+			case whole && reason == "":
 				s.whole++
-			} else {
+			case whole:
+				t.Errorf("%s %s is equal now: take it out of the known differences", filepath.Base(folder), p.file)
+			case reason != "":
+				t.Logf("%s %s: %d of %d cells equal: %s", filepath.Base(folder), p.file, equal, all, reason)
+			default:
 				t.Errorf("%s %s: %d of %d cells equal, %d lines of %d", filepath.Base(folder), p.file, equal, all, len(got), len(want))
 			}
 		}
@@ -91,13 +144,18 @@ func TestPages(t *testing.T) {
 			t.Logf("%-17s %8d of %8d cells equal (%.4f %%), %d of %d pages", p.file, s.equal, s.all, 100*float64(s.equal)/float64(s.all), s.whole, s.cases)
 		}
 	}
-	shown := make(map[string]int)
 	for _, d := range differences {
-		if key := d.column + d.page; shown[key] < 1 {
-			shown[key]++
+		if known[d.report+" "+d.page] == "" {
 			t.Log(d)
 		}
 	}
+	table := differencesTable()
+	for _, p := range printed {
+		if s := sums[p.file]; s != nil {
+			table += fmt.Sprintf("%s: %d of %d cells, %d of %d pages.\n", p.file, s.equal, s.all, s.whole, s.cases)
+		}
+	}
+	holdsTable(t, table)
 }
 
 // A difference is a cell that is not as printed.

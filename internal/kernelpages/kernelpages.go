@@ -120,6 +120,14 @@ func (s *sheet) field(text string) {
 	s.w.WriteByte('"')
 }
 
+// bare is a field in quotes whose own quotes are left as they are, as ncu prints lines of source.
+func (s *sheet) bare(text string) {
+	s.blank()
+	s.w.WriteByte('"')
+	s.w.WriteString(text)
+	s.w.WriteByte('"')
+}
+
 // blank is a field without quotes, which ncu leaves at the end of some lines.
 func (s *sheet) blank() {
 	if s.some {

@@ -1,0 +1,418 @@
+package kernelpages
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lacuna/internal/cubin"
+	"lacuna/internal/profile"
+)
+
+var source = Page{
+	Name: "source",
+	Doc: `What was counted of each instruction (view sass), the program's source files (view cuda), or both together: source
+lines with the sums of their instructions (view cuda,sass). The report holds machine code, not its text: the column
+Source has the name of the operation, unless nvdisasm or cuobjdump is there to print it.`,
+	Views: []string{"sass", "cuda", "cuda,sass"},
+	csv:   sourceCSV,
+	text:  sourceText,
+}
+
+// A listing is a function of a launch with the columns that were counted of its instructions.
+type listing struct {
+	name    string
+	address uint64
+	fn      *cubin.Function
+	code    []cubin.Instruction
+	columns []*sourceColumn
+}
+
+// A sourceColumn is a metric by instruction.
+type sourceColumn struct {
+	label  string
+	metric string
+	// values are by address. Several metrics of a group are added up.
+	values map[uint64]profile.Value
+	missing,
+	word bool // word: the value names something; without one the cell is "-"
+}
+
+// listings are the functions of a launch, in the order of the symbol table.
+func listings(l *profile.Launch, modules *modules) []listing {
+	module := modules.of(l.Source)
+	if module == nil {
+		return nil
+	}
+	columns := sourceColumns(l)
+	var all []listing
+	for _, f := range ran(l, module) {
+		f.code = f.fn.Instructions()
+		f.code = f.code[:min(uint64(len(f.code)), f.fn.Size/cubin.InstructionBytes)]
+		f.columns = columns
+		all = append(all, f)
+	}
+	return all
+}
+
+// modules are cubins that were parsed, each once.
+type modules struct {
+	parsed map[*profile.Source]*cubin.File
+	names  map[string]string // printed names of functions by symbol
+}
+
+func modulesOf(r *profile.Report) *modules {
+	m := &modules{parsed: make(map[*profile.Source]*cubin.File), names: make(map[string]string)}
+	for _, l := range r.Launches {
+		m.names[l.Mangled] = pageName(l)
+	}
+	return m
+}
+
+func (m *modules) of(s *profile.Source) *cubin.File {
+	if s == nil || s.Cubin == nil {
+		return nil
+	}
+	file, ok := m.parsed[s]
+	if !ok {
+		file, _ = cubin.Parse(s.Cubin) // one that cannot be read shows nothing, as ncu does
+		m.parsed[s] = file
+	}
+	return file
+}
+
+// pageName is a kernel's name on this page, which ncu makes anew from the symbol: without the ending of NVIDIA's
+// OpenACC and Fortran compilers, and with a blank before an asterisk.
+func pageName(l *profile.Launch) string {
+	if l.Name == l.Mangled {
+		return strings.TrimSuffix(l.Name, "_gpu")
+	}
+	var b strings.Builder
+	for i, c := range l.Name {
+		if c == '*' && i > 0 && l.Name[i-1] != ' ' && l.Name[i-1] != '*' && l.Name[i-1] != '(' {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// ran are the functions that the launch lists as its own: the kernel and what it calls. A launch that lists none has all
+// of the module's.
+func ran(l *profile.Launch, module *cubin.File) []listing {
+	var all []listing
+	if m := l.Metric("launch__function_pcs"); m != nil {
+		for i := range m.Instances() {
+			address, _ := i.Value.Number()
+			if fn := functionAt(l, module, uint64(address)); fn != nil {
+				all = append(all, listing{name: fn.Name, address: uint64(address), fn: fn})
+			}
+		}
+	}
+	if all == nil && l.Source != nil {
+		for _, f := range l.Source.Functions {
+			if fn := module.Function(f.Symbol, f.Index); fn != nil {
+				all = append(all, listing{name: fn.Name, address: f.Address, fn: fn})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b listing) int { return cmp.Compare(a.fn.Index, b.fn.Index) })
+	return all
+}
+
+// functionAt is the function that was loaded at an address; before 2022.2 reports do not say, and it is the kernel.
+func functionAt(l *profile.Launch, module *cubin.File, address uint64) *cubin.Function {
+	for _, f := range l.Source.Functions {
+		if f.Address == address {
+			return module.Function(f.Symbol, f.Index)
+		}
+	}
+	if l.Source.Functions == nil {
+		return module.Function(l.Mangled, 0)
+	}
+	return nil
+}
+
+// sourceColumns are the metrics that a launch has by instruction, in the order of its sections' lists.
+func sourceColumns(l *profile.Launch) []*sourceColumn {
+	var columns []*sourceColumn
+	seen := make(map[string]bool)
+	for i := range l.Sections {
+		for _, m := range sourceList(l, &l.Sections[i]) {
+			if seen[m.Name] {
+				continue
+			}
+			seen[m.Name] = true
+			c := &sourceColumn{label: cmp.Or(m.Label, m.Name), metric: m.Name, word: isWord(m.Name)}
+			c.collect(l, m.Name)
+			if c.values != nil {
+				columns = append(columns, c)
+			}
+		}
+	}
+	return columns
+}
+
+// sourceList is a section's list of columns. Up to 2022.4 there is none: then it is the extra metrics of the section of source
+// counters, groups first. 2022.4 names inst_executed before them, without its label (in both reports of it that are known).
+func sourceList(l *profile.Launch, s *profile.Section) []profile.SectionMetric {
+	if len(s.Source) > 0 || s.ID != "SourceCounters" {
+		return s.Source
+	}
+	var first, rest []profile.SectionMetric
+	for _, m := range s.Extra {
+		if grouping(m.Name) {
+			first = append(first, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	if atLeast(l.Report.Producer, 2022, 4) {
+		first = append(first, profile.SectionMetric{Name: "inst_executed"})
+	}
+	return append(first, rest...)
+}
+
+// collect adds up a metric, or the members of a group, by address.
+func (c *sourceColumn) collect(l *profile.Launch, name string) {
+	names := []string{name}
+	if strings.HasPrefix(name, "group:") {
+		list, _ := l.Text(name)
+		names = strings.Split(list, ",")
+	}
+	for _, n := range names {
+		m := l.Metric(strings.TrimSpace(n))
+		if m == nil || m.Sampled {
+			continue
+		}
+		for i := range m.Instances() {
+			if i.Key.Kind != profile.Unsigned || i.Key.Uint < lowestAddress {
+				continue
+			}
+			if c.values == nil {
+				c.values = make(map[uint64]profile.Value)
+			}
+			c.values[i.Key.Uint] = plus(c.values[i.Key.Uint], i.Value)
+		}
+	}
+}
+
+// lowestAddress parts addresses of code from other keys of instances: devices, block sizes, register counts.
+const lowestAddress = 1 << 24
+
+func plus(a, b profile.Value) profile.Value {
+	switch {
+	case a.Kind == profile.None:
+		return b
+	case a.Kind == profile.Unsigned && b.Kind == profile.Unsigned:
+		a.Uint += b.Uint
+	case a.Kind == profile.Double && b.Kind == profile.Double:
+		a.Float += b.Float
+	}
+	return a
+}
+
+// isWord says whether a metric's values name something.
+func isWord(metric string) bool {
+	switch metric {
+	case "memory_type", "memory_access_type", "memory_access_size_type", "smsp__sass_inst_executed_memdesc_explicit_evict_type":
+		return true
+	}
+	return false
+}
+
+// cell is the column's cell for an instruction.
+func (c *sourceColumn) cell(address uint64) string {
+	v, ok := c.values[address]
+	switch {
+	case !ok && c.word:
+		return "-"
+	case !ok:
+		return "0"
+	case c.word:
+		return word(c.metric, v)
+	}
+	return plain(&profile.Metric{Value: v})
+}
+
+// word names a value of a metric that names something. Values that occur in no printed page stay numbers.
+func word(metric string, v profile.Value) string {
+	n, ok := v.Number()
+	if !ok || n == 0 {
+		return v.String
+	}
+	switch metric {
+	case "memory_type":
+		switch n {
+		case 4:
+			return "Global"
+		case 8:
+			return "Local"
+		case 16:
+			return "Shared"
+		}
+	case "memory_access_type":
+		switch n {
+		case 2:
+			return "Load"
+		case 4:
+			return "Store"
+		}
+	case "memory_access_size_type": // bits; the numbers for 8 and 16 are not their own
+		switch n {
+		case 2:
+			return "8"
+		case 8:
+			return "16"
+		}
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+func sourceCSV(s *sheet, r *profile.Report, opt Options) error {
+	if opt.View == "cuda" {
+		cudaCSV(s, r)
+		return nil
+	}
+	m := modulesOf(r)
+	for _, l := range r.Launches {
+		all := listings(l, m)
+		for range max(copies(l), 1) {
+			for i := range all {
+				if opt.View == "cuda,sass" {
+					joinedCSV(s, l, m, &all[i])
+				} else {
+					sassCSV(s, l, m, &all[i])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// copies is how often ncu prints a launch's functions: once for each copy of the module in the file.
+func copies(l *profile.Launch) int {
+	if l.Source == nil {
+		return 0
+	}
+	return l.Source.Copies
+}
+
+// printedName is a function's name for people.
+func (m *modules) printedName(symbol string) string {
+	if name, ok := m.names[symbol]; ok {
+		return name
+	}
+	return strings.TrimSuffix(symbol, "_gpu")
+}
+
+func sassCSV(s *sheet, l *profile.Launch, m *modules, f *listing) {
+	s.field("Kernel Name")
+	s.field(m.printedName(f.name))
+	if len(f.columns) > 0 {
+		s.blank()
+	}
+	s.end()
+	s.field("Address")
+	s.field("Source")
+	for _, c := range f.columns {
+		s.field(c.label)
+	}
+	s.end()
+	for _, i := range f.code {
+		address := f.address + i.Offset
+		s.field("0x" + strconv.FormatUint(address, 16))
+		s.field(i.Name)
+		for _, c := range f.columns {
+			s.field(c.cell(address))
+		}
+		s.end()
+	}
+}
+
+// cudaCSV prints the texts of the files that launched kernels come from.
+func cudaCSV(s *sheet, r *profile.Report) {
+	for _, f := range sourceFiles(r) {
+		s.line("File Name", f.Path)
+		s.line("Line No", "Source")
+		for n, line := range fileLines(f.Text) {
+			s.field(strconv.Itoa(n + 1))
+			s.bare(line)
+			s.end()
+		}
+	}
+}
+
+// sourceFiles are the files in which the launched kernels begin, if the report holds their text, each once.
+func sourceFiles(r *profile.Report) (files []profile.SourceFile) {
+	m := modulesOf(r)
+	seen := make(map[string]bool)
+	for _, l := range r.Launches {
+		module := m.of(l.Source)
+		if module == nil {
+			continue
+		}
+		fn := module.Function(l.Mangled, 0)
+		if fn == nil {
+			continue
+		}
+		lines := fn.Lines(0)
+		if len(lines) == 0 {
+			continue
+		}
+		path := lines[len(lines)-1].File
+		for _, f := range l.Source.Files {
+			if f.Path == path && f.Text != "" && !seen[path] {
+				seen[path] = true
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
+func fileLines(text string) []string {
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// sourceText lists instructions that something was counted of, with the columns that are not zero.
+func sourceText(w *bufio.Writer, r *profile.Report, opt Options) error {
+	if opt.View == "cuda" {
+		for _, f := range sourceFiles(r) {
+			fmt.Fprintf(w, "%s\n", printable(f.Path))
+			for n, line := range fileLines(f.Text) {
+				fmt.Fprintf(w, "%6d  %s\n", n+1, printable(strings.ReplaceAll(line, "\t", "    ")))
+			}
+		}
+		return nil
+	}
+	m := modulesOf(r)
+	for _, l := range r.Launches {
+		heading(w, l)
+		for _, f := range listings(l, m) {
+			fmt.Fprintf(w, "\n %s at %#x\n", printable(m.printedName(f.name)), f.address)
+			listingText(w, &f)
+		}
+	}
+	return nil
+}
+
+func listingText(w *bufio.Writer, f *listing) {
+	for _, i := range f.code {
+		address := f.address + i.Offset
+		var said []string
+		for _, c := range f.columns {
+			if cell := c.cell(address); cell != "0" && cell != "-" && cell != "" {
+				said = append(said, c.label+" "+cell)
+			}
+		}
+		line := ""
+		if at := f.fn.Lines(i.Offset); len(at) > 0 {
+			line = fmt.Sprintf("%s:%d", at[0].File[strings.LastIndexByte(at[0].File, '/')+1:], at[0].Line)
+		}
+		fmt.Fprintf(w, "  +%#06x %-10s %-24s %s\n", i.Offset, i.Name, printable(line), printable(strings.Join(said, ", ")))
+	}
+}
