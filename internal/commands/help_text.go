@@ -33,11 +33,12 @@ func rootHelp(env *Env) string {
 	b.WriteString("lacuna reads GPU profiles and says where a step's time goes.\n\nUsage: lacuna COMMAND [flags] ...\n\n")
 	b.WriteString("  lacuna demo                      try it: a small real capture is built in\n")
 	b.WriteString("  lacuna report trace.json.gz      the answer for your own capture\n")
+	b.WriteString("  lacuna kernel gemm.ncu-rep       why a kernel is slow\n")
 	b.WriteString("  lacuna stats run.sqlite --list   every table there is\n\nCommands:\n")
 	for _, c := range env.shelf {
 		fmt.Fprintf(&b, "  %-12s%s\n", c.Name, c.Title)
 	}
-	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json) or an Nsight Systems export\n(*.sqlite), as it is or packed (.gz, .zst); - is stdin.\n")
+	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json) or an Nsight Systems export\n(*.sqlite), REPORT one of Nsight Compute (*.ncu-rep), as it is or packed (.gz,\n.zst); - is stdin.\n")
 	b.WriteString("\nFlags of every command:\n" + flagUsages(env.root.PersistentFlags()))
 	b.WriteString("\nlacuna COMMAND --help tells more.\n\nExit status, everywhere: 0 done, 1 the answer is no, 2 wrong call or input,\n3 no verdict.\n")
 	return b.String()

@@ -42,7 +42,7 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 		"lacuna kernel gemm.ncu-rep --page raw --format csv",
 	},
 	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names, "units": pageUnits, "view": pageViews},
-	No:       "no launch is what --kernel and --launch ask for",
+	No:       "no launch or line is what was asked for",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := kernelCall{
 			kernel:  flags.String("kernel", "", "only kernels in whose name `REGEX` occurs"),

@@ -30,13 +30,15 @@ compute runs), copy (while neither runs) or idle. The parts sum to the step.
 What to change comes first, most gain first. A gain is what a replay of the
 capture with that change saves of a step, without the profiler, with the bounds
 that it is known to; lacuna whatif replays any change. Of several inputs the
-slowest is judged.`,
+slowest is judged. Reports of ncu on single kernels (--kernels) say why the hot
+ones are slow, and what of that counts in a step.`,
 	Examples: []string{
 		"lacuna report trace.json.gz",
 		"lacuna report run.sqlite --steps 2:6 --format json",
 		"lacuna report trace.json.gz --format markdown -o report.md",
 		"lacuna report trace.json.gz --explain input_pipeline",
 		"lacuna report run.sqlite --fail-on input_pipeline",
+		"lacuna report trace.json.gz --kernels gemm.ncu-rep",
 	},
 	Complete:  map[string]func() []string{"format": reportFormats, "fail-on": failWords, "explain": ruleNames},
 	No:        "--fail-on matches",

@@ -37,7 +37,7 @@ func (p *printer) meters(rows []meterRow) {
 		label, notes = max(label, shown(r.name)), max(notes, shown(r.note))
 	}
 	const figures = 7 // "100.0 %"
-	label = min(label, max(12, p.width()*45/100), max(12, p.width()-4-2-2-figures-minMeter))
+	label = min(label, max(12, p.width()/2), max(12, p.width()-4-2-2-figures-minMeter))
 	width := min(meterWidth, p.width()-4-label-2-2-figures)
 	if room := p.width() - 4 - label - 2 - 2 - figures - 2 - notes; room >= 10 {
 		width = min(width, room)
