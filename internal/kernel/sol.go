@@ -113,6 +113,54 @@ func (k *Kernel) breakdown(metric string) []Part {
 	return out
 }
 
+// busiestPart is the largest part of both headlines: units that are seldom busy, such as the constant
+// cache, are not among the loads.
+func (s *SpeedOfLight) busiestPart() (Part, bool) {
+	var best Part
+	for _, parts := range [][]Part{s.SMParts, s.MemoryParts} {
+		if len(parts) > 0 && parts[0].Share > best.Share {
+			best = parts[0]
+		}
+	}
+	return best, best.Metric != ""
+}
+
+// rareParts is units that are not among the loads, by the beginning of their metrics.
+var rareParts = []struct {
+	prefix, words string
+	class         Class
+}{
+	{"idc__", "the constant cache", Compute},
+	{"sm__inst_executed_pipe_adu", "the unit for addresses that differ by lane", Compute},
+	{"sm__inst_executed_pipe_cbu", "the branch unit", Compute},
+	{"sm__inst_executed_pipe_uniform", "the uniform pipe", Compute},
+	{"sm__mio", "the way to memory and special functions", MemoryL1},
+	{"sm__memory_throughput", "the memory part of an SM", MemoryL1},
+	{"l1tex__", "L1 and shared memory", MemoryL1},
+	{"lts__", "L2", MemoryL2},
+	{"dram__", "DRAM", MemoryDRAM},
+	{"fbpa__", "DRAM", MemoryDRAM},
+}
+
+func (p Part) words() string {
+	for _, r := range rareParts {
+		if strings.HasPrefix(p.Metric, r.prefix) {
+			return r.words
+		}
+	}
+	name, _, _ := strings.Cut(p.Metric, ".")
+	return name
+}
+
+func (p Part) class() Class {
+	for _, r := range rareParts {
+		if strings.HasPrefix(p.Metric, r.prefix) {
+			return r.class
+		}
+	}
+	return Compute
+}
+
 // classify says what bounds the kernel, and why in a sentence.
 func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	us, timed := k.Microseconds()
@@ -125,6 +173,9 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	}
 	if !known || !k.allLevels() {
 		return k.classifyByHeadlines(s)
+	}
+	if part, ok := s.busiestPart(); ok && part.Share >= limitFrom {
+		return part.class(), fmt.Sprintf("the busiest unit is %s, at %s of its peak", part.words(), percentText(part.Share))
 	}
 	grid, ok1 := k.GridBlocks()
 	sms, ok2 := k.SMs()

@@ -113,3 +113,17 @@ func TestBreakdown(t *testing.T) {
 		t.Errorf("%+v", parts)
 	}
 }
+
+// A unit that is not among the loads limits too: constants whose addresses differ by lane.
+func TestRarePartLimits(t *testing.T) {
+	metrics := map[string]float64{"gpu__time_duration.sum": 1e6, "idc__request_cycles_active" + ofPeak: 91, "sm__throughput" + ofPeak: 91}
+	for _, l := range loads {
+		metrics[l.Names[0]+ofPeak] = 20
+	}
+	k := launch(metrics)
+	text := profile.Value{Kind: profile.Text, String: "sm__issue_active" + ofPeak + ",idc__request_cycles_active" + ofPeak}
+	k.Launch.Metrics = append(k.Launch.Metrics, profile.NewMetric(k.Launch.Report.Names.ID("breakdown:sm__throughput"+ofPeak), text, false, nil))
+	if s := k.SpeedOfLight(); s.Class != Compute || !strings.Contains(s.Why, "the constant cache, at 91 %") {
+		t.Errorf("%q: %s", s.Class, s.Why)
+	}
+}
