@@ -27,7 +27,7 @@ import (
 func runKernels(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("accuracy kernels", flag.ContinueOnError)
 	corpus := flags.String("corpus", "../shared/corpus/kernel", "folder of CASE/report.ncu-rep and times.csv, seen while the rules were made")
-	out := flags.String("o", "docs/accuracy-kernels.md", "file to write; - is stdout")
+	out := flags.String("o", "docs/accuracy-kernels.md", "file to write, with casebook-kernels.md beside it; - is stdout")
 	date := flags.String("date", time.Now().Format(time.DateOnly), "date that the page bears")
 	var unseen paths
 	flags.Var(&unseen, "unseen", "a folder of kernels that were not seen; may be repeated")
@@ -54,7 +54,10 @@ func runKernels(ctx context.Context, args []string) error {
 		_, err := os.Stdout.WriteString(text)
 		return err
 	}
-	return os.WriteFile(*out, []byte(text), 0o666)
+	if err := os.WriteFile(*out, []byte(text), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(*out), "casebook-kernels.md"), []byte(page.casebook()), 0o666)
 }
 
 // A kernelSet is the kernels of a folder.
@@ -68,6 +71,7 @@ type measuredKernel struct {
 	kernelTruth
 	ProfiledUs float64
 	Found      []kernelrules.Finding
+	Vendor     vendorVerdict
 	Fixed      float64 // measured time of the repaired variant over that of the slow one; 0: none
 }
 
@@ -132,7 +136,7 @@ func diagnoseKernels(ctx context.Context, folder string) (func(prefix string) (m
 		for i, k := range all {
 			if strings.HasPrefix(strings.TrimPrefix(k.Launch.Name, "void "), prefix) || strings.HasPrefix(k.Launch.Base, prefix) {
 				us, _ := k.Microseconds()
-				return measuredKernel{ProfiledUs: us, Found: found[i].All}, true
+				return measuredKernel{ProfiledUs: us, Found: found[i].All, Vendor: vendorOf(k.Launch)}, true
 			}
 		}
 		return measuredKernel{}, false

@@ -178,11 +178,26 @@ func (c *Capture) stepsInOne() int {
 	if source := c.Report.Steps.Source; under <= 0 || source != "periodicity" && source != "none" {
 		return 1
 	}
-	ratio := c.Report.Steps.MeanMs / under
-	if n := math.Round(ratio); n >= 2 && math.Abs(ratio/n-1) < wholeSteps {
+	n := wholeRatio(c.Report.Steps.MeanMs, under)
+	if n < 2 {
+		return 1
+	}
+	if free := wholeRatio(c.Report.Steps.MeanMs, c.StepMs()); free >= 2 {
+		return free // a long run's clock holds no filling of the queue
+	}
+	return n
+}
+
+// wholeRatio is how many times one time goes into another, if it is about a whole number; else 0.
+func wholeRatio(ms, stepMs float64) int {
+	if stepMs <= 0 {
+		return 0
+	}
+	ratio := ms / stepMs
+	if n := math.Round(ratio); n >= 1 && math.Abs(ratio/n-1) < wholeSteps {
 		return int(n)
 	}
-	return 1
+	return 0
 }
 
 // wholeSteps is how far a rhythm may be from a whole number of steps.

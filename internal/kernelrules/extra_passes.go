@@ -51,7 +51,7 @@ func checkExtraPasses(c *Case, out *Findings) {
 		f.Because("loads and stores ask L2 for %s in all", bytesText(c.usedBytes()))
 		f.Places = c.Hot("memory_l2_theoretical_sectors_global")
 		if loops == yes { // l2_thrash: passes stay, and find their data in L2
-			c.expect(f, asNow().leave(once/dram, kernel.DRAM))
+			c.expect(f, blocked(once/dram))
 			return
 		}
 		c.expect(f, asNow().leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill))

@@ -8,7 +8,7 @@ var loadImbalance = Rule{
 	Since: "0.2",
 	Needs: []Need{needTime, needActive, needSMs, needWaves, needDRAM},
 	Doc: `
-Every SM has blocks, but not the same amount of work. It is a finding when the mean SM has work for at least 15 % less time than the busiest, or, with a wave or more, when the warps
+Every SM has blocks, but not the same amount of work. It is a finding when the mean SM has work for at least 15 % and 5 us less time than the busiest, or, with a wave or more, when the warps
 really there are under 60 % of those that the launch allows: a few long blocks keep their SMs nearly empty.
 
 The time after the repair is that of evenly spread work: the busiest SM's time falls to the mean, and, where lanes are idle because of trip counts (fewer than 24 of 32
@@ -29,6 +29,7 @@ rows between blocks; or let blocks fetch the next piece:
 }
 
 const (
+	startSkewUs = 5    // blocks of one launch start, and kernels drain, over 2 to 4 us
 	unevenSMs   = 0.15 // mean against busiest SM: healthy kernels of 20 us or more stay under 10 %
 	emptySlots  = 0.6  // achieved against theoretical occupancy, likewise seen at 0.72 and more
 	lanesWasted = 24   // active lanes of 32, NVIDIA's line: a quarter idle
@@ -38,7 +39,7 @@ const (
 
 func checkImbalance(c *Case, out *Findings) {
 	imb := c.imbalance()
-	uneven := imb >= unevenSMs
+	uneven := imb >= unevenSMs && imb*c.us() >= startSkewUs
 	empty := c.waves() >= 1 && c.achieved() < emptySlots*c.theoretical()
 	if !(c.grid() >= c.sms()) || !uneven && !empty || c.hasTail() {
 		return

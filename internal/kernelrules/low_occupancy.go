@@ -30,8 +30,9 @@ The step to the next occupancy: lacuna kernel REPORT --what-if regs=64,smem=32k,
 }
 
 const (
-	halfOccupied = 0.5 // above it twice the warps do not fit, and the gain is small
-	waitsMostly  = 0.5 // of the warps' time: else something other than latency is waited for
+	halfOccupied = 0.5  // above it twice the warps do not fit, and the gain is small
+	stillWaits   = 0.45 // of the busiest resource's peak
+	waitsMostly  = 0.5  // of the warps' time: else something other than latency is waited for
 )
 
 func checkLowOccupancy(c *Case, out *Findings) {
@@ -53,7 +54,9 @@ func checkLowOccupancy(c *Case, out *Findings) {
 	r := asNow()
 	r.wait = occ / next
 	r.low = r.wait
-	r.high = math.Min(1, 1.25*r.wait)
+	// With all warps that fit a kernel may still wait: then nothing is used to more than stillWaits.
+	_, most := c.limiter()
+	r.high = math.Min(1, math.Max(r.wait, most/stillWaits))
 	c.expect(f, r)
 }
 

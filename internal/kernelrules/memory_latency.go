@@ -19,7 +19,7 @@ The time after the repair is that of the busiest resource when enough loads are 
 it fetches 64 bytes for 32, and rows change.`,
 	Limits: `
 The model errs most here, so a gain of at least a quarter is asked for. How many loads an algorithm can have under way is not in the counters: a linked list cannot be walked faster, several can be
-walked at once. Where a warp begins a load more often than every 500 cycles, several are under way already, and the finding is only likely (confidence under a half).`,
+walked at once. Where a warp begins a load more often than every 500 cycles, several are under way already, and where something is at 40 % much of what is possible is done: then the finding is only likely (confidence under a half).`,
 	Fix: `
 Issue several independent loads before the first result is used:
 
@@ -34,6 +34,7 @@ Walk several lists at once; copy ahead into shared memory (cuda::memcpy_async, c
 const (
 	latencyMostly = 0.5  // of the warps' time
 	latencyWorth  = 1.25 // gain asked for: the model errs by up to that here
+	farFromLimit  = 0.4  // of the busiest resource: nearer, what is under way already fills much of it
 	oneLoad       = 500  // cycles: the latency of DRAM is 400 to 900 on chips from V100 to H200, so that a warp that begins no load in less has one under way
 	// randomDRAM is the share of DRAM's peak that random sectors reach: eight lists a thread reached 0.52 (corpus, H200) and were still waiting.
 	randomDRAM = 0.58
@@ -54,11 +55,11 @@ func checkMemoryLatency(c *Case, out *Findings) {
 	}
 	confidence := 0.45
 	perLoad := c.cyclesPerLoad()
-	if perLoad >= oneLoad {
+	at, most := c.limiter()
+	if perLoad >= oneLoad && most < farFromLimit {
 		confidence = 0.75
 	}
 	f := out.Add(confidence, "warps wait for loads for %s of their time, and no resource is busy", percent(share))
-	at, most := c.limiter()
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
 	f.Because("%s of the possible warps are there on average; each waits for its own loads", percent(c.achieved()))
 	if perLoad > 0 {

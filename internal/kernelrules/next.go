@@ -161,7 +161,7 @@ type prediction struct {
 // by more than a tenth.
 const (
 	rangeDownUs = 1.5
-	rangeUpUs   = 4
+	rangeUpUs   = 3
 	rangeShare  = 0.1
 	// capSpread is how far what a repair reaches may be off, where the repair decides it.
 	capSpread = 1.25

@@ -1,6 +1,8 @@
 package kernelrules
 
 import (
+	"math"
+
 	"lacuna/internal/kernel"
 )
 
@@ -40,6 +42,7 @@ const (
 	precisePerMax   = 200  // beyond it special functions are not what the kernel is about
 	reductionShare  = 0.05 // of instructions: none in kernels with fast functions
 	fastPerMUFU     = 13   // 6 to 19 in kernels with fast functions, with what else they do
+	fastPerMUFUMost = 19
 	functionsLeft   = 0.3
 	reducedFunction = 0.5
 )
@@ -73,5 +76,7 @@ func checkSFU(c *Case, out *Findings) {
 	f.Fix = "Use the fast functions where precision allows: __sinf, __powf, __fdividef, or -use_fast_math."
 	f.Places = c.HotOpcodes("MUFU")
 	left := fastPerMUFU / per
-	c.expect(f, asNow().leave(left, kernel.Issue, kernel.ALU, kernel.FMA, kernel.Heavy).leave(reducedFunction, kernel.XU))
+	r := asNow().leave(left, kernel.Issue, kernel.ALU, kernel.FMA, kernel.Heavy).leave(reducedFunction, kernel.XU)
+	r.high = math.Min(1, fastPerMUFUMost/per)
+	c.expect(f, r)
 }
