@@ -168,6 +168,7 @@ func (g *group) kernel() Kernel {
 	if g.Timed > 1 {
 		out.Spread = &Spread{MinUs: g.MinUs, MaxUs: g.MaxUs, MeanUs: g.TotalUs / float64(g.Timed), QuartilesOverMedian: g.Summary.Spread}
 	}
+	out.clockOf(k)
 	out.solOf(k)
 	out.rooflineOf(k)
 	out.stallsOf(k)

@@ -28,6 +28,16 @@ func (out *Kernel) solOf(k *kernel.Kernel) {
 	}
 }
 
+// clockOf is the clock of the measurement, if it was not the full one.
+func (out *Kernel) clockOf(k *kernel.Kernel) {
+	c := k.Clocks()
+	if c == nil || !c.Slowed() {
+		return
+	}
+	out.Clock = &Clock{SMGHz: c.SMHz.Value / 1e9, BoostGHz: c.SMMostHz.Value / 1e9, Locked: c.Locked,
+		AtBoostUs: c.AtBoostUs, LowUs: c.LowUs, HighUs: c.HighUs, Why: c.Words()}
+}
+
 // known is a share in percent; nil for a negative one, which says that it was not collected.
 func known(share float64) *float64 {
 	if share < 0 {

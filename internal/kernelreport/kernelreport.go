@@ -62,15 +62,16 @@ type Kernel struct {
 	TotalUs    float64   `json:"total_us"`         // of all its launches; 0: not measured
 	Share      float64   `json:"share_of_total"`   // of the time of all kernels in the answer
 
-	Class      string      `json:"class"`       // compute, memory:dram, memory:l2, memory:l1, latency, launch, near_limit; "": not known
-	ClassWhy   string      `json:"class_why"`   // in a sentence
-	Limiter    string      `json:"limiter"`     // the unit that is busiest, in words; "": not known
-	SOL        *SOL        `json:"sol"`         // null: not collected
-	Roofline   []Point     `json:"roofline"`    // nothing: not collected
-	Occupancy  *Occupancy  `json:"occupancy"`   // null: not collected
-	Stalls     Stalls      `json:"stalls"`      // share of each reason; nothing: not collected
-	StallParts []StallPart `json:"stall_parts"` // in words, most first
-	StallWhy   string      `json:"stall_why"`   // in a sentence; "": nothing stands out
+	Clock      *Clock      `json:"clock,omitempty"` // nil: at full clock, or not known
+	Class      string      `json:"class"`           // compute, memory:dram, memory:l2, memory:l1, latency, launch, near_limit; "": not known
+	ClassWhy   string      `json:"class_why"`       // in a sentence
+	Limiter    string      `json:"limiter"`         // the unit that is busiest, in words; "": not known
+	SOL        *SOL        `json:"sol"`             // null: not collected
+	Roofline   []Point     `json:"roofline"`        // nothing: not collected
+	Occupancy  *Occupancy  `json:"occupancy"`       // null: not collected
+	Stalls     Stalls      `json:"stalls"`          // share of each reason; nothing: not collected
+	StallParts []StallPart `json:"stall_parts"`     // in words, most first
+	StallWhy   string      `json:"stall_why"`       // in a sentence; "": nothing stands out
 	// StallsSampled says that stalls are shares of samples: the exact counters were not collected.
 	StallsSampled bool    `json:"stalls_sampled"`
 	Memory        *Memory `json:"memory"`    // null: not collected
@@ -84,6 +85,18 @@ type Kernel struct {
 	Abstained []Abstained `json:"abstained"`
 	Missing   []Missing   `json:"missing"`       // parts of this answer that the report does not hold
 	Profiler  []Said      `json:"profiler_says"` // what the profiler's own rules said
+}
+
+// A Clock is what the SMs ran at while a kernel was measured, below what they can: the profiler holds
+// clocks down so that measurements repeat.
+type Clock struct {
+	SMGHz     float64 `json:"sm_ghz"`
+	BoostGHz  float64 `json:"boost_ghz"`
+	Locked    bool    `json:"locked"`      // by the profiler
+	AtBoostUs float64 `json:"at_boost_us"` // the kernel's time at full clock, between low and high
+	LowUs     float64 `json:"low_us"`
+	HighUs    float64 `json:"high_us"`
+	Why       string  `json:"why"` // in a sentence
 }
 
 // Stalls is the share of each stall reason, 0 to 1.

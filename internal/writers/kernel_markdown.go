@@ -63,6 +63,10 @@ func (m *markdown) kernelPart(k *kernelreport.Kernel) {
 		m.line("")
 		m.line(m.text(sentence(k.ClassWhy)))
 	}
+	if k.Clock != nil {
+		m.line("")
+		m.line(m.text(sentence(k.Clock.Why)))
+	}
 	m.line("")
 	if len(k.Findings) == 0 {
 		m.line("No fault was found in it.")

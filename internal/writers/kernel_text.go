@@ -135,6 +135,9 @@ func (p *printer) kernelPage(r *kernelreport.Report, k *kernelreport.Kernel, d K
 	if k.ClassWhy != "" {
 		p.prose("", 0, p.clean(sentence(k.ClassWhy)))
 	}
+	if k.Clock != nil {
+		p.prose("", 0, p.clean(sentence(k.Clock.Why)))
+	}
 	p.prose("  ", 2, p.launchWords(k))
 	p.speedOfLight(k)
 	p.kernelFindings(k, d)
