@@ -165,7 +165,7 @@ func (p Part) class() Class {
 func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	us, timed := k.Microseconds()
 	if timed && us < launchUs {
-		return Launch, fmt.Sprintf("it lasts %.1f us, of which its start and its end are a good part", us)
+		return Launch, fmt.Sprintf("it lasts %.1f µs, of which its start and its end are a good part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
 	if known && most >= limitFrom {
