@@ -28,6 +28,7 @@ const (
 	fewInstructions = 24
 	maxListedCode   = 40
 	minListedWait   = 0.002 // of the kernel's waiting
+	maxOpcode       = 14    // columns
 )
 
 func (p *printer) listing(l *kernelreport.Listing) {
@@ -44,7 +45,7 @@ func (p *printer) listing(l *kernelreport.Listing) {
 	}
 	p.line("")
 	p.line(p.paint(bold, fmt.Sprintf("Instructions of line %d", l.Line)))
-	columns := []gridColumn{{head: "at", right: true}, {head: "opcode"}, {head: "executed", right: true}, {head: "lanes", right: true, drop: 3}, {head: "sectors", right: true, drop: 2},
+	columns := []gridColumn{{head: "at", right: true}, {head: "opcode"}, {head: "executed", right: true, drop: 1}, {head: "lanes", right: true, drop: 3}, {head: "sectors", right: true, drop: 2},
 		{head: "excess %", right: true, drop: 4}, {head: "waits %", right: true}, {head: "for", flex: true}}
 	var rows [][]string
 	left := 0
@@ -53,7 +54,7 @@ func (p *printer) listing(l *kernelreport.Listing) {
 			left++
 			continue
 		}
-		row := []string{fmt.Sprintf("0x%x", x.Offset), p.clean(x.Opcode), unit.FormatCount(int64(x.Executed)), "", "", "", shareOrNone(x.Waits), p.clean(waitWords(x.Reason))}
+		row := []string{fmt.Sprintf("0x%x", x.Offset), p.fit(p.clean(x.Opcode), maxOpcode), unit.FormatCount(int64(x.Executed)), "", "", "", shareOrNone(x.Waits), p.clean(waitWords(x.Reason))}
 		if x.Lanes > 0 {
 			row[3] = fixed(x.Lanes, 1)
 		}
