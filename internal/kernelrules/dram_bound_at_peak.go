@@ -1,6 +1,9 @@
 package kernelrules
 
 import (
+	"slices"
+	"strings"
+
 	"lacuna/internal/kernel"
 )
 
@@ -40,11 +43,21 @@ func checkDRAMPeak(c *Case, out *Findings) {
 	f.PredictedUs, f.LowUs, f.HighUs, f.Next = c.us(), c.us(), c.us(), nameOf(kernel.DRAM)
 }
 
+// unsureHealthy is under a half: that a unit is busy is measured, that it is busy with what is needed is not.
+const unsureHealthy = 0.4
+
 // unsure lowers what is claimed of a healthy kernel where the rules about faults could not judge.
 func (o *Findings) unsure(f *Finding, what string) {
 	if len(o.Abstained) == 0 {
 		return
 	}
-	f.Confidence = 0.5
-	f.Because("%s cannot be told from this report: %d diagnoses lack counters", what, len(o.Abstained))
+	f.Confidence = unsureHealthy
+	var sections []string
+	for _, a := range o.Abstained {
+		if !slices.Contains(sections, a.Section) {
+			sections = append(sections, a.Section)
+		}
+	}
+	slices.Sort(sections)
+	f.Because("%s cannot be told from this report: %d diagnoses lack counters; collect --section %s", what, len(o.Abstained), strings.Join(sections, " --section "))
 }

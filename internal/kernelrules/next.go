@@ -160,7 +160,7 @@ type prediction struct {
 // The range is wider than best to poor by what the start and the end of a kernel vary, and never
 // by more than a tenth.
 const (
-	rangeDownUs = 1.5
+	rangeDownUs = 1
 	rangeUpUs   = 3
 	rangeShare  = 0.1
 	// capSpread is how far what a repair reaches may be off, where the repair decides it.

@@ -49,9 +49,9 @@ func checkSpills(c *Case, out *Findings) {
 	case spilled > 0:
 		what = "registers spilled to local memory"
 	case spilled == 0:
-		what, fix = "an array in local memory, indexed at run time,", "Keep the array out of local memory: unroll so that its indices are constants, or lay it in shared memory with a column for each thread. More registers a thread do not help: nothing is spilled."
+		what, fix = "an array in local memory, indexed at run time", "Keep the array out of local memory: unroll so that its indices are constants, or lay it in shared memory with a column for each thread. More registers a thread do not help: nothing is spilled."
 	}
-	f := out.Add(0.9, "%s take %s of the traffic of L1", what, percent(share))
+	f := out.Add(0.9, "%s: %s of the traffic of L1", what, percent(share))
 	f.Fix = fix
 	f.Because("%s sectors of local loads and %s of local stores, beside %s of global memory", digits(loads), digits(stores), digits(global))
 	if n := c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads") + c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"); n > 0 {

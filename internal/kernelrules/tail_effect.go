@@ -12,7 +12,7 @@ Blocks run in waves: as many as fit, then the next. With 1.1 waves the second is
 when there are more than one and at most six waves (after that the tail is under a sixth), at least a fifth of the slots of the last one is empty, and SMs are really idle:
 the mean SM has work for less than 90 % of the time.
 
-The time after the repair is what full waves would take, and 5 % for the unevenness that remains.`,
+The time after the repair is what full waves would take, or SMs' working time if that is more, and 5 % for the unevenness that remains.`,
 	Limits: `
 Blocks of uneven length fill a tail by themselves; then waves say little, and the idle time decides. Persistent kernels and clusters schedule themselves.`,
 	Fix: `
@@ -47,8 +47,9 @@ func checkTail(c *Case, out *Findings) {
 	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()), percent(full), digits(math.Ceil(waves)))
 	f.Because("the mean SM has work for %s of the time", percent(c.active()))
 	r := asNow()
-	r.wait = math.Min(1, full*tailLeft)
-	r.low, r.high = full*imbalanceOwn, math.Min(1, full*imbalanceWorst)
+	even := math.Max(full, c.active()) // SMs that work longer than full waves say have that work to do
+	r.wait = math.Min(1, even*tailLeft)
+	r.low, r.high = even*imbalanceOwn, math.Min(1, even*imbalanceWorst)
 	c.expect(f, r)
 }
 
