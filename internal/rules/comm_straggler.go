@@ -12,7 +12,7 @@ import (
 const CommStraggler = "comm_straggler"
 
 var commStraggler = Rule{
-	ID:    CommStraggler,
+	ID:    "comm_straggler",
 	Title: "One rank comes late to the collectives, the others wait for it",
 	Since: "0.1",
 	Needs: []Need{needWork, needSteps},
