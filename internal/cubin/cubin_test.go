@@ -193,11 +193,11 @@ func walk(data []byte) {
 		return
 	}
 	for n, fn := range f.Functions {
-		if n > 20 {
+		if n > 5 {
 			return
 		}
 		list := fn.Instructions()
-		list = list[:min(len(list), 2000)]
+		list = list[:min(len(list), 300)]
 		for i := range list {
 			fn.Lines(list[i].Offset)
 			cubin.Producers(list, i)

@@ -102,8 +102,14 @@ func (k *Kernel) HotIdleLanes() []Place {
 	return c.Places(idle)
 }
 
-// StallMetric is the samples of warps in a state, by instruction: "long_scoreboard".
-func StallMetric(reason string) string { return "smsp__pcsamp_warps_issue_stalled_" + reason }
+// StallMetric is the samples of warps in a state, by instruction: "long_scoreboard". Samples and counters of one state
+// differ in the number of a word.
+func StallMetric(reason string) string {
+	if reason == "no_instruction" {
+		reason = "no_instructions"
+	}
+	return "smsp__pcsamp_warps_issue_stalled_" + reason
+}
 
 // HotStalls is where warps are made to wait for these reasons ("long_scoreboard", "barrier"): the load whose result they
 // wait for, the barrier before the instruction at which they were sampled; for other reasons that instruction itself.

@@ -64,12 +64,17 @@ func codeOf(l *profile.Launch) *Code {
 // perInstruction are metrics with an entry for every instruction, or for every one that was sampled.
 var perInstruction = [...]string{"inst_executed", "smsp__pcsamp_sample_count"}
 
-// counted is every address that something was counted of, in order.
+// counted is every address that something was counted of, or that has a line in a report in text form, in order.
 func counted(l *profile.Launch) []uint64 {
 	var all []uint64
 	for _, name := range perInstruction {
 		for address := range l.ByAddress(name) {
 			all = append(all, address)
+		}
+	}
+	if l.Source != nil {
+		for _, line := range l.Source.Lines {
+			all = append(all, line.Address)
 		}
 	}
 	slices.Sort(all)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
 )
@@ -142,5 +143,48 @@ func TestGatherShare(t *testing.T) {
 		if !known || share < limits[0] || share > limits[1] {
 			t.Errorf("%s: %.2f %v, want %v", k.Launch.Base, share, known, limits)
 		}
+	}
+}
+
+// A report in text form has no machine code: its lines are stated, and waits stay where they were sampled.
+func TestPlacesWithoutCode(t *testing.T) {
+	r, err := profile.Parse(`
+kernel k grid=1,1,1 block=32,1,1
+inst_executed[0x7f0000] 10
+inst_executed[0x7f0010] 10
+smsp__pcsamp_warps_issue_stalled_no_instructions[0x7f0010] 7
+memory_l2_theoretical_sectors_global[0x7f0020] 64
+memory_l2_theoretical_sectors_global_ideal[0x7f0020] 16
+line 0x7f0010 /src/a.cu:12 b[i] = f(a[i]);
+line 0x7f0020 /src/a.cu:13 c[i] = b[j];
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := Of(r.Launches[0])
+	for _, test := range []struct {
+		what   string
+		places []Place
+		line   int
+		text   string
+		share  float64
+	}{
+		{"instructions", k.Hot("inst_executed"), 0, "", 0.5},
+		{"fetch", k.HotStalls("no_instruction"), 12, "b[i] = f(a[i]);", 1},
+		{"sectors", k.HotUncoalesced(), 13, "c[i] = b[j];", 1},
+	} {
+		if len(test.places) == 0 {
+			t.Errorf("%s: nowhere", test.what)
+			continue
+		}
+		if p := test.places[0]; p.Line != test.line || p.Text != test.text || p.Share != test.share {
+			t.Errorf("%s: %+v", test.what, p)
+		}
+	}
+	if k.HotConflicts() != nil || k.HotDivergence() != nil {
+		t.Error("what was not collected is somewhere")
+	}
+	if _, known := k.GatherShare(); known {
+		t.Error("gathers are known without machine code")
 	}
 }
