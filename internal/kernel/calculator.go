@@ -9,17 +9,16 @@ import (
 
 // A Chip is what an SM has for blocks to share, and what a block may have at most.
 type Chip struct {
-	SMs                 int
-	Warps, Blocks       int // an SM holds at most
-	Registers           int // of an SM: four quarters, one a scheduler, and a warp lives in one
-	SharedBytes         int // of an SM, at the largest carveout
-	SharedDriverBytes   int // what the driver takes of each block: 1,024 since 8.0
-	SharedStep          int // bytes to which a block's share is rounded up
-	MostThreads         int // of a block
-	MostRegisters       int // of a thread
-	MostSharedBytes     int // of a block, with opt-in
-	MostSharedWithout   int // of a block, without opt-in: more needs cudaFuncSetAttribute
-	RegistersMostABlock int
+	SMs               int
+	Warps, Blocks     int // an SM holds at most
+	Registers         int // of an SM: four quarters, one a scheduler, and a warp lives in one
+	SharedBytes       int // of an SM, at the largest carveout
+	SharedDriverBytes int // what the driver takes of each block: 1,024 since 8.0
+	SharedStep        int // bytes to which a block's share is rounded up
+	MostThreads       int // of a block
+	MostRegisters     int // of a thread
+	MostSharedBytes   int // of a block, with opt-in
+	MostSharedWithout int // of a block, without opt-in: more needs cudaFuncSetAttribute
 }
 
 // Resources is what a launch asks of an SM.
@@ -92,7 +91,6 @@ func (k *Kernel) Chip() (Chip, bool) {
 	c.SharedDriverBytes = get("reserved_shared_memory_per_block", 0)
 	c.MostThreads = get("max_threads_per_block", 1024)
 	c.MostRegisters = get("max_registers_per_thread", 255)
-	c.RegistersMostABlock = get("max_registers_per_block", 65536)
 	c.MostSharedWithout = get("max_shared_memory_per_block", 49152)
 	c.MostSharedBytes = get("max_shared_memory_per_block_optin", float64(max(0, c.SharedBytes-c.SharedDriverBytes)))
 	sms, ok := k.SMs()
