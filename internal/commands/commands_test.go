@@ -38,6 +38,7 @@ func captures(dir string) error {
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "gemm.ncu-rep"), inside, 0o644),
+		os.WriteFile(filepath.Join(dir, "kernels.ncu-rep"), inside, 0o644), // what the ncu command that report names would write
 		os.WriteFile(filepath.Join(dir, "trace.json.gz"), demoCapture, 0o644),
 		os.WriteFile(filepath.Join(dir, "run.sqlite"), db, 0o644), // packed or not is seen from the content
 	)
@@ -137,10 +138,10 @@ func TestAdviceRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	for _, path := range []string{"trace.json.gz", "run.sqlite"} {
+	for _, call := range [][2]string{{"report", "trace.json.gz"}, {"report", "run.sqlite"}, {"kernel", "gemm.ncu-rep"}} {
 		var out, errs bytes.Buffer
-		if status := Main([]string{"report", path}, nil, &out, &errs); status != Done {
-			t.Fatalf("report %s: %s", path, errs.String())
+		if status := Main(call[:], nil, &out, &errs); status != Done {
+			t.Fatalf("%s: %s", call, errs.String())
 		}
 		_, next, found := strings.Cut(out.String(), "\nNext\n")
 		ran := 0
@@ -156,7 +157,7 @@ func TestAdviceRuns(t *testing.T) {
 			}
 		}
 		if !found || ran == 0 {
-			t.Errorf("report %s advises nothing:\n%s", path, out.String())
+			t.Errorf("%s advises nothing:\n%s", call, out.String())
 		}
 	}
 }
