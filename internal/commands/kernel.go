@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/cubin"
 	"lacuna/internal/kernelpages"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/profile"
@@ -199,7 +200,13 @@ func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.
 		}
 		some = append(some, s)
 	}
-	page := env.page()
+	options := kernelpages.Options{Units: *c.units, View: *c.view, Format: *c.format, Width: env.page().Width}
+	if *c.page == "source" && *c.view != "cuda" {
+		tool, err := cubin.FindDisassembler()
+		if options.Disassembler = tool; err != nil {
+			env.remark("%v", err)
+		}
+	}
 	return env.write(func(w io.Writer) error {
 		for i, p := range some {
 			if i > 0 {
@@ -207,7 +214,7 @@ func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.
 					return err
 				}
 			}
-			if err := kernelpages.Write(w, p, *c.page, kernelpages.Options{Units: *c.units, View: *c.view, Format: *c.format, Width: page.Width}); err != nil {
+			if err := kernelpages.Write(w, p, *c.page, options); err != nil {
 				return err
 			}
 		}

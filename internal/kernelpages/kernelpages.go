@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/cubin"
 	"lacuna/internal/profile"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	View   string // of the source page
 	Format string // "text" (default) for people, "csv" as ncu --csv
 	Width  int    // columns of the terminal, for text; 0: 80
+
+	Disassembler *cubin.Disassembler // for the text of machine code on the source page; nil: names of operations only
 }
 
 // Base says that units are not scaled.

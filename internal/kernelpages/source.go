@@ -3,6 +3,7 @@ package kernelpages
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,7 +29,16 @@ type listing struct {
 	address uint64
 	fn      *cubin.Function
 	code    []cubin.Instruction
+	text    map[uint64]string // of instructions by their offset in the section; nil: none
 	columns []*sourceColumn
+}
+
+// sass is what is known of an instruction's text: all of it, or the name of its operation.
+func (f *listing) sass(i cubin.Instruction) string {
+	if text, ok := f.text[f.fn.Start+i.Offset]; ok {
+		return text
+	}
+	return i.Name
 }
 
 // A sourceColumn is a metric by instruction.
@@ -53,6 +63,7 @@ func listings(l *profile.Launch, modules *modules) []listing {
 		f.code = f.fn.Instructions()
 		f.code = f.code[:min(uint64(len(f.code)), f.fn.Size/cubin.InstructionBytes)]
 		f.columns = columns
+		f.text = modules.text(l.Source)[f.fn.Name]
 		all = append(all, f)
 	}
 	return all
@@ -61,11 +72,16 @@ func listings(l *profile.Launch, modules *modules) []listing {
 // modules are cubins that were parsed, each once.
 type modules struct {
 	parsed map[*profile.Source]*cubin.File
+	texts  map[*profile.Source]cubin.Text
 	names  map[string]string // printed names of functions by symbol
+	tool   *cubin.Disassembler
 }
 
-func modulesOf(r *profile.Report) *modules {
-	m := &modules{parsed: make(map[*profile.Source]*cubin.File), names: make(map[string]string)}
+func modulesOf(r *profile.Report, opt Options) *modules {
+	m := &modules{
+		parsed: make(map[*profile.Source]*cubin.File), texts: make(map[*profile.Source]cubin.Text),
+		names: make(map[string]string), tool: opt.Disassembler,
+	}
 	for _, l := range r.Launches {
 		m.names[l.Mangled] = pageName(l)
 	}
@@ -82,6 +98,19 @@ func (m *modules) of(s *profile.Source) *cubin.File {
 		m.parsed[s] = file
 	}
 	return file
+}
+
+// text is the code of a module as text; nil without a disassembler, or if that cannot read the module.
+func (m *modules) text(s *profile.Source) cubin.Text {
+	if m.tool == nil {
+		return nil
+	}
+	text, ok := m.texts[s]
+	if !ok {
+		text, _ = m.tool.Text(context.Background(), s.Cubin)
+		m.texts[s] = text
+	}
+	return text
 }
 
 // pageName is a kernel's name on this page, which ncu makes anew from the symbol: without the ending of NVIDIA's
@@ -277,7 +306,7 @@ func sourceCSV(s *sheet, r *profile.Report, opt Options) error {
 		cudaCSV(s, r)
 		return nil
 	}
-	m := modulesOf(r)
+	m := modulesOf(r, opt)
 	for _, l := range r.Launches {
 		all := listings(l, m)
 		for range max(copies(l), 1) {
@@ -325,7 +354,7 @@ func sassCSV(s *sheet, l *profile.Launch, m *modules, f *listing) {
 	for _, i := range f.code {
 		address := f.address + i.Offset
 		s.field("0x" + strconv.FormatUint(address, 16))
-		s.field(i.Name)
+		s.field(f.sass(i))
 		for _, c := range f.columns {
 			s.field(c.cell(address))
 		}
@@ -348,7 +377,7 @@ func cudaCSV(s *sheet, r *profile.Report) {
 
 // sourceFiles are the files in which the launched kernels begin, if the report holds their text, each once.
 func sourceFiles(r *profile.Report) (files []profile.SourceFile) {
-	m := modulesOf(r)
+	m := modulesOf(r, Options{})
 	seen := make(map[string]bool)
 	for _, l := range r.Launches {
 		module := m.of(l.Source)
@@ -389,7 +418,7 @@ func sourceText(w *bufio.Writer, r *profile.Report, opt Options) error {
 		}
 		return nil
 	}
-	m := modulesOf(r)
+	m := modulesOf(r, opt)
 	for _, l := range r.Launches {
 		heading(w, l)
 		for _, f := range listings(l, m) {
@@ -413,6 +442,6 @@ func listingText(w *bufio.Writer, f *listing) {
 		if at := f.fn.Lines(i.Offset); len(at) > 0 {
 			line = fmt.Sprintf("%s:%d", at[0].File[strings.LastIndexByte(at[0].File, '/')+1:], at[0].Line)
 		}
-		fmt.Fprintf(w, "  +%#06x %-10s %-24s %s\n", i.Offset, i.Name, printable(line), printable(strings.Join(said, ", ")))
+		fmt.Fprintf(w, "  +%#06x %-10s %-24s %s\n", i.Offset, printable(f.sass(i)), printable(line), printable(strings.Join(said, ", ")))
 	}
 }

@@ -73,7 +73,7 @@ func joinedLine(s *sheet, f *listing, line int, text string, instructions []int)
 			s.end()
 		}
 		address := f.address + f.code[n].Offset
-		for _, cell := range [...]string{"", "", "0x" + strconv.FormatUint(address, 16), f.code[n].Name} {
+		for _, cell := range [...]string{"", "", "0x" + strconv.FormatUint(address, 16), f.sass(f.code[n])} {
 			s.field(cell)
 		}
 		for _, c := range f.columns {
