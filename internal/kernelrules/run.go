@@ -58,7 +58,7 @@ func Run(c *Case, rules []*Rule) *Findings {
 // missing is the first need that the launch lacks.
 func (r *Rule) missing(c *Case) *Need {
 	for i, n := range r.Needs {
-		if math.IsNaN(c.number(n.AnyOf...)) {
+		if math.IsNaN(c.number(n.AnyOf...)) || n.Name == needTime.Name && math.IsNaN(c.us()) {
 			return &r.Needs[i]
 		}
 	}
@@ -68,9 +68,21 @@ func (r *Rule) missing(c *Case) *Need {
 // expect prices a finding: the repair's time, its range and what limits then.
 func (c *Case) expect(f *Finding, r *repair) *Finding {
 	p := c.predict(r)
+	if !finite(p.us, p.low, p.high) {
+		return f // counters that contradict themselves: what is found stays, without a time
+	}
 	f.repair = r
 	f.PredictedUs, f.LowUs, f.HighUs, f.Next = p.us, p.low, p.high, p.next
 	return f
+}
+
+func finite(all ...float64) bool {
+	for _, v := range all {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // Together is the time when several findings are repaired at once: demands that each leaves are
@@ -90,6 +102,9 @@ func (c *Case) Together(findings []Finding) (us, low, high float64, next string,
 		return 0, 0, 0, "", false
 	}
 	p := c.predict(all)
+	if !finite(p.us, p.low, p.high) {
+		return 0, 0, 0, "", false
+	}
 	return p.us, p.low, p.high, p.next, true
 }
 

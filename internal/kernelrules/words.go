@@ -8,7 +8,7 @@ import (
 
 // percent is a share as people read it.
 func percent(share float64) string {
-	if math.IsNaN(share) {
+	if math.IsNaN(share) || math.IsInf(share, 0) {
 		return "an unknown part"
 	}
 	if p := 100 * share; p != 0 && math.Abs(p) < 0.95 {
@@ -20,6 +20,8 @@ func percent(share float64) string {
 // digits is a number with three digits or so.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "an unknown number of"
 	case a == math.Trunc(a) && a < 10:
 		return fmt.Sprintf("%.0f", v)
 	case a < 10:
@@ -35,6 +37,8 @@ func digits(v float64) string {
 // bytesText is an amount of memory in decimal units, as bandwidths are.
 func bytesText(v float64) string {
 	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "an unknown amount"
 	case v >= 1e9:
 		return strconv.FormatFloat(v/1e9, 'f', 2, 64) + " GB"
 	case v >= 1e6:
