@@ -33,6 +33,13 @@ type listing struct {
 	columns []*sourceColumn
 }
 
+// decode fills in the function's instructions. It is done when they are printed: functions of a damaged module may overlap, and all
+// of them together be far more than the module.
+func (f *listing) decode() {
+	f.code = f.fn.Instructions()
+	f.code = f.code[:min(uint64(len(f.code)), f.fn.Size/cubin.InstructionBytes)]
+}
+
 // sass is what is known of an instruction's text: all of it, or the name of its operation.
 func (f *listing) sass(i cubin.Instruction) string {
 	if text, ok := f.text[f.fn.Start+i.Offset]; ok {
@@ -60,8 +67,6 @@ func listings(l *profile.Launch, modules *modules) []listing {
 	columns := sourceColumns(l)
 	var all []listing
 	for _, f := range ran(l, module) {
-		f.code = f.fn.Instructions()
-		f.code = f.code[:min(uint64(len(f.code)), f.fn.Size/cubin.InstructionBytes)]
 		f.columns = columns
 		f.text = modules.text(l.Source)[f.fn.Name]
 		all = append(all, f)
@@ -134,8 +139,13 @@ func pageName(l *profile.Launch) string {
 func ran(l *profile.Launch, module *cubin.File) []listing {
 	var all []listing
 	if m := l.Metric("launch__function_pcs"); m != nil {
+		seen := make(map[uint64]bool)
 		for i := range m.Instances() {
 			address, _ := i.Value.Number()
+			if seen[uint64(address)] {
+				continue
+			}
+			seen[uint64(address)] = true
 			if fn := functionAt(l, module, uint64(address)); fn != nil {
 				all = append(all, listing{name: fn.Name, address: uint64(address), fn: fn})
 			}
@@ -311,23 +321,28 @@ func sourceCSV(s *sheet, r *profile.Report, opt Options) error {
 		all := listings(l, m)
 		for range max(copies(l), 1) {
 			for i := range all {
+				all[i].decode()
 				if opt.View == "cuda,sass" {
 					joinedCSV(s, l, m, &all[i])
 				} else {
-					sassCSV(s, l, m, &all[i])
+					sassCSV(s, m, &all[i])
 				}
+				all[i].code = nil
 			}
 		}
 	}
 	return nil
 }
 
+// maxCopies bounds how often a launch's functions are repeated. Two copies of a module are common; more were not seen.
+const maxCopies = 8
+
 // copies is how often ncu prints a launch's functions: once for each copy of the module in the file.
 func copies(l *profile.Launch) int {
 	if l.Source == nil {
 		return 0
 	}
-	return l.Source.Copies
+	return min(l.Source.Copies, maxCopies)
 }
 
 // printedName is a function's name for people.
@@ -338,7 +353,7 @@ func (m *modules) printedName(symbol string) string {
 	return strings.TrimSuffix(symbol, "_gpu")
 }
 
-func sassCSV(s *sheet, l *profile.Launch, m *modules, f *listing) {
+func sassCSV(s *sheet, m *modules, f *listing) {
 	s.field("Kernel Name")
 	s.field(m.printedName(f.name))
 	if len(f.columns) > 0 {
@@ -422,6 +437,7 @@ func sourceText(w *bufio.Writer, r *profile.Report, opt Options) error {
 	for _, l := range r.Launches {
 		heading(w, l)
 		for _, f := range listings(l, m) {
+			f.decode()
 			fmt.Fprintf(w, "\n %s at %#x\n", printable(m.printedName(f.name)), f.address)
 			listingText(w, &f)
 		}
