@@ -12,7 +12,7 @@ import (
 // addCapture adds what an input says about its own quality.
 func addCapture(c *Capture, o *one, several bool) {
 	t := o.f.Trace
-	c.Events += t.Info.Events
+	c.Events += eventsOf(t)
 	for _, class := range o.f.RangeClasses() {
 		if class == facts.RangeUser {
 			c.Ranges++
@@ -31,6 +31,18 @@ func addCapture(c *Capture, o *one, several bool) {
 		}
 		c.Warnings = append(c.Warnings, w)
 	}
+}
+
+// eventsOf is how many events were read; of a reader that does not count them, the rows of all tables.
+func eventsOf(t *model.Trace) int64 {
+	if t.Info.Events > 0 {
+		return t.Info.Events
+	}
+	var n int64
+	for _, table := range t.Tables() {
+		n += int64(table.Len())
+	}
+	return n
 }
 
 // inputName is an input among those of a job.

@@ -94,7 +94,7 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 		return "None of this is worth a day: each saves less than one fiftieth of a step."
 	}
 	if slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return unpriced(&f) }) {
-		return "No change could be priced, but something was found that costs time:"
+		return "Nothing that can be replayed is worth fixing. Of what else was found, how much would come back cannot be told:"
 	}
 	if f := limitOf(r); f != nil {
 		return "Nothing was found that is worth fixing. " + sentence(plain(f.Title))
