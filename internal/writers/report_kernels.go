@@ -40,7 +40,7 @@ func (p *printer) joinedKernels(r *report.Report, d Detail) {
 
 // joinedKernel is one kernel: its share, its class, what repairs are worth.
 func (p *printer) joinedKernel(k *report.Kernel, d Detail) {
-	title := fmt.Sprintf("- %s: %s ms of a step (%s %%)", p.fit(p.clean(kernelName(k.Name)), max(minFlex, p.width()/2)), about(k.MsPerStep), percent(k.ShareOfStep))
+	title := fmt.Sprintf("- %s: %s ms of a step (%s %%)", p.fit(p.clean(shortKernel(k.Name)), max(minFlex, p.width()/2)), about(k.MsPerStep), percent(k.ShareOfStep))
 	if class := classWords(k.Class); class != "" {
 		title += ", " + class
 	}
@@ -90,7 +90,7 @@ func (p *printer) unjoined(j *report.Kernels) {
 	var left []string
 	for _, u := range j.Unmatched {
 		if u.ShareOfStep >= 0.01 {
-			left = append(left, fmt.Sprintf("%s (%s %%)", p.name(kernelName(u.Name)), percent(u.ShareOfStep)))
+			left = append(left, fmt.Sprintf("%s (%s %%)", p.name(shortKernel(u.Name)), percent(u.ShareOfStep)))
 		}
 	}
 	if len(left) > 0 {
@@ -100,8 +100,40 @@ func (p *printer) unjoined(j *report.Kernels) {
 	if len(j.NotInTrace) > 0 {
 		var names []string
 		for _, n := range j.NotInTrace {
-			names = append(names, p.name(kernelName(n)))
+			names = append(names, p.name(shortKernel(n)))
 		}
 		p.prose("  ", 2, "In the reports but not in these steps: "+strings.Join(names, ", ")+".")
+	}
+}
+
+// joinedKernels tells why the hot kernels are slow: a row for each finding that has a price.
+func (m *markdown) joinedKernels(r *report.Report) {
+	j := r.KernelReports
+	if j == nil {
+		return
+	}
+	m.line("")
+	m.line("**Inside the kernels** (" + m.text(fmt.Sprintf("reports cover %s %% of the kernel time of a step", percent(j.MatchedShare))) + ")")
+	for _, w := range j.Warnings {
+		m.line("")
+		m.line("> **" + m.text(w) + "**")
+	}
+	var rows [][]string
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		row := []string{m.code(shortKernel(k.Name)), about(k.MsPerStep), percent(k.ShareOfStep), m.text(shortClass(k.Class)), "", ""}
+		for x := range k.Findings {
+			if f := &k.Findings[x]; x == 0 || f.Change != "" && f.RecoverableMs >= k.RecoverableMs {
+				row[4] = m.text(f.Title) + " (" + m.code(f.Rule) + ")"
+				if f.Change != "" {
+					row[5] = m.text(about(f.RecoverableMs) + " " + bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 0 {
+		m.line("")
+		m.table([]string{"kernel", "ms per step", "% of step", "bound by", "finding", "saves ms of a step"}, "lrrllr", rows)
 	}
 }

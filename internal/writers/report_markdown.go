@@ -32,6 +32,7 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 		m.line(becauseWords(x, m.code))
 	}
 	m.findings(r)
+	m.joinedKernels(r)
 	m.devices(r, digits)
 	m.fold("Start-up, left out of all figures", []string{"step", "ms", "why"}, "rrl", startupRows(r, m))
 	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m, digits))
