@@ -43,7 +43,7 @@ func runKernels(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		set.Title = "kernels that were not seen"
+		set.Title = "held-out kernels, since the causes of what was wrong were mended"
 		if folder == *corpus {
 			set.Title = "the corpus, which was seen while the rules were made"
 		}

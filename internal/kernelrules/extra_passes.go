@@ -12,8 +12,9 @@ var extraPasses = Rule{
 	Since: "0.2",
 	Needs: []Need{needTime, needDRAM, needDRAMBytes, needReachable, needGlobal},
 	Doc: `
-Within a kernel: it moves at least 15 % more bytes than it has memory, so that some moved twice, DRAM limits it (60 % or more), and no single load asks for that much:
-several loads go over the same data, as a softmax that reads its row for the maximum, the sum and the result.
+Within a kernel: it moves at least 15 % more bytes than it has memory, so that some moved twice, and DRAM limits it (60 % or more):
+several loads go over the same data, as a softmax that reads its row for the maximum, the sum and the result. Where the loads of one line of the source ask for more than all of the memory, it is rather a
+loop over passes, and l2_thrash stands first.
 
 Over two launches: the first reads and hardly writes (statistics: mean, norm, maximum), the next, another kernel, reads as much again and writes a result; both are limited by DRAM, and
 together they move at least 15 % more than all memory that they can touch. Each is healthy alone; fused, the data is read once. The time given for each of the two is its share of that of the fused one.

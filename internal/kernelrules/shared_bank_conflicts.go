@@ -15,7 +15,7 @@ seen that waited for DRAM all the same.
 
 The time after the repair is that of L1 without the replays, or of what is next.`,
 	Limits: `
-In reports of 2020.3 conflicts include waiting for other accesses, 3 to 9 % without any conflict: the range is no wider for it. Wide accesses (8 and 16 bytes a lane) need two or
+In reports of 2020.3 conflicts include waiting for other accesses, 3 to 9 % without any conflict: confidence is lower then. Wide accesses (8 and 16 bytes a lane) need two or
 four passes; those are no replays and are not counted.`,
 	Fix: `
 Change the pitch so that a column falls into different banks, or permute the columns:
