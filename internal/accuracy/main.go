@@ -44,9 +44,10 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", "", "regular expression over CASE")
 	date := flags.String("date", time.Now().Format(time.DateOnly), "date that the page bears")
 	truth := flags.String("truth", "bench/gpu/results/truth-h200.json", "timings without a profiler, of more runs and more variants; none if it is not there")
-	var again, unseen paths
+	var again, unseen, elsewhere paths
 	flags.Var(&again, "again", "a folder of captures of the same programs, made anew; may be repeated")
 	flags.Var(&unseen, "unseen", "a folder of captures of programs that were not seen; may be repeated")
+	flags.Var(&elsewhere, "elsewhere", "a folder of captures made on another host, whose timings are in its own truth.json files; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -58,13 +59,15 @@ func run(ctx context.Context, args []string) error {
 	for _, folders := range []struct {
 		title string
 		dirs  []string
+		truth string
 	}{
-		{"the corpus, which was seen while lacuna was made", []string{*corpus}},
-		{"the same programs, captured anew", again},
-		{"programs that were not seen", unseen},
+		{"the corpus, which was seen while lacuna was made", []string{*corpus}, *truth},
+		{"the same programs, captured anew", again, *truth},
+		{"programs that were not seen", unseen, *truth},
+		{"another host, which was not seen", elsewhere, ""},
 	} {
 		for _, dir := range folders.dirs {
-			set, err := measureFolder(ctx, dir, *truth, pattern)
+			set, err := measureFolder(ctx, dir, folders.truth, pattern)
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("%s: no captures there; -corpus, -again and -unseen say where they are", dir)
 			}
@@ -91,7 +94,7 @@ func shown(args []string) (out []string) {
 		switch strings.TrimLeft(args[i], "-") {
 		case "o", "date":
 			i++
-		case "again", "unseen", "truth", "corpus":
+		case "again", "unseen", "elsewhere", "truth", "corpus":
 			if i+1 < len(args) {
 				out = append(out, args[i], filepath.Base(args[i+1]))
 				i++
@@ -116,8 +119,10 @@ func measureFolder(ctx context.Context, dir, timings string, only *regexp.Regexp
 	if err := truth.AddFolder(dir); err != nil {
 		return nil, err
 	}
-	if err := truth.AddFile(timings); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if timings != "" {
+		if err := truth.AddFile(timings); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 	set := new(Set)
 	all := truth.Sorted()

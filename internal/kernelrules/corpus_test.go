@@ -141,6 +141,9 @@ func TestPlanted(t *testing.T) {
 	}
 	slices.Sort(widths)
 	t.Logf("%d pairs: %d within a quarter of the log gain, %d inside the range, median width %.2f", pairs, near, inside, widths[len(widths)/2])
+	if pairs < 20 || 10*near < 7*pairs || 10*inside < 8*pairs || widths[len(widths)/2] > 1.6 {
+		t.Error("want 20 pairs, 7 of 10 within a quarter, 8 of 10 inside the range, and a median width of 1.6 at most")
+	}
 }
 
 func brief(all []kernelrules.Finding) string {
