@@ -1,10 +1,8 @@
 package kernelpages
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -278,44 +276,4 @@ func sourceFiles(r *profile.Report) (files []profile.SourceFile) {
 
 func fileLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-}
-
-// sourceText lists instructions that something was counted of, with the columns that are not zero.
-func sourceText(w *bufio.Writer, r *profile.Report, opt Options) error {
-	if opt.View == "cuda" {
-		for _, f := range sourceFiles(r) {
-			fmt.Fprintf(w, "%s\n", printable(f.Path))
-			for n, line := range fileLines(f.Text) {
-				fmt.Fprintf(w, "%6d  %s\n", n+1, printable(strings.ReplaceAll(line, "\t", "    ")))
-			}
-		}
-		return nil
-	}
-	m := modulesOf(r, opt)
-	for _, l := range r.Launches {
-		heading(w, l)
-		for _, f := range listings(l, m) {
-			f.decode()
-			fmt.Fprintf(w, "\n %s at %#x\n", printable(m.printedName(f.name)), f.address)
-			listingText(w, &f)
-		}
-	}
-	return nil
-}
-
-func listingText(w *bufio.Writer, f *listing) {
-	for _, i := range f.code {
-		address := f.address + i.Offset
-		var said []string
-		for _, c := range f.columns {
-			if cell := c.cell(address); cell != "0" && cell != "-" && cell != "" {
-				said = append(said, c.label+" "+cell)
-			}
-		}
-		line := ""
-		if at := f.fn.Lines(i.Offset); len(at) > 0 {
-			line = fmt.Sprintf("%s:%d", at[0].File[strings.LastIndexByte(at[0].File, '/')+1:], at[0].Line)
-		}
-		fmt.Fprintf(w, "  +%#06x %-10s %-24s %s\n", i.Offset, printable(f.sass(i)), printable(line), printable(strings.Join(said, ", ")))
-	}
 }

@@ -14,8 +14,7 @@ type sourceColumn struct {
 	metric string
 	// values are by address. Several metrics of a group are added up.
 	values map[uint64]profile.Value
-	missing,
-	word bool // word: the value names something; without one the cell is "-"
+	word   bool // word: the value names something; without one the cell is "-"
 }
 
 // sourceColumns are the metrics that a launch has by instruction, in the order of its sections' lists.
@@ -152,4 +151,10 @@ func word(metric string, v profile.Value) string {
 		}
 	}
 	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// number is the column's value for an instruction.
+func (c *sourceColumn) number(address uint64) float64 {
+	n, _ := c.values[address].Number()
+	return n
 }

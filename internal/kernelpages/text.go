@@ -18,7 +18,7 @@ func heading(w *bufio.Writer, l *profile.Launch) {
 // A textRow is a name with its value and unit.
 type textRow struct{ name, unit, value string }
 
-// list prints rows in three columns, the names cut so that a line fits the terminal.
+// list prints rows in three columns. A name that leaves no room on a line for its value has a line of its own.
 func list(w *bufio.Writer, rows []textRow, width int) {
 	nameWidth, valueWidth, unitWidth := 0, 0, 0
 	for _, r := range rows {
@@ -31,19 +31,14 @@ func list(w *bufio.Writer, rows []textRow, width int) {
 	const gaps, least = 2 + 2 + 1, 20
 	nameWidth = min(nameWidth, max(width-gaps-valueWidth-unitWidth, least))
 	for _, r := range rows {
-		line := fmt.Sprintf("  %-*s  %*s %s", nameWidth, cut(printable(r.name), nameWidth), valueWidth, printable(r.value), r.unit)
+		name := printable(r.name)
+		if utf8.RuneCountInString(name) > nameWidth {
+			fmt.Fprintf(w, "  %s\n", name)
+			name = ""
+		}
+		line := fmt.Sprintf("  %-*s  %*s %s", nameWidth, name, valueWidth, printable(r.value), r.unit)
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
-}
-
-// cut shortens a name in its middle: both ends of a metric's name say something.
-func cut(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
-		return text
-	}
-	head := (width - 1) / 2
-	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 }
 
 // printable shows control characters as a middle dot: names and texts come from files.
