@@ -25,6 +25,12 @@ var reportParts = []string{"budget", "idle_by_host", "steps", "whatif"}
 func groupAbstained(all []report.Abstained) []unjudged {
 	var out []unjudged
 	for _, a := range all {
+		if a.Rule == "whatif" {
+			if slices.ContainsFunc(all, func(b report.Abstained) bool { return slices.Contains(reportParts, b.Rule) && b.Rule != "whatif" }) {
+				continue // what the answer lacks, prices lack too
+			}
+			a.Reason = "what changes buy cannot be told: " + a.Reason
+		}
 		i := slices.IndexFunc(out, func(u unjudged) bool { return u.reason == a.Reason && u.getItWith == a.GetItWith })
 		if i < 0 {
 			i = len(out)
