@@ -74,19 +74,6 @@ func (c *Case) stalls(reasons ...string) float64 {
 	return sum
 }
 
-// topStall is what warps mostly wait for, in words, and its share; "" if that is not known.
-func (c *Case) topStall() (words string, share float64) {
-	s := c.Stalls()
-	if s == nil {
-		return "", unknown
-	}
-	top := s.Top(0)
-	if len(top) == 0 {
-		return "", 0
-	}
-	return top[0].Words, top[0].Share
-}
-
 // mix is the share of executed instructions with one of these opcodes, modifiers aside.
 func (c *Case) mix(ops ...string) float64 {
 	return known(c.OpcodeShare(func(name string) bool {

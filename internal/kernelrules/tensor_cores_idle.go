@@ -34,14 +34,13 @@ In PyTorch: a matmul of half or bfloat16 tensors, or tl.dot in Triton, with dime
 }
 
 const (
-	tensorIdle     = 0.01
-	productFFMA    = 0.4  // of the instructions
-	halfShare      = 0.01 // of the instructions: conversions and 16-bit loads
-	productReuse   = 10   // operations a byte of L2
-	tensorReaches  = 0.4  // of the peak of matrix instructions
-	tensorBest     = 0.8
-	tensorPoor     = 0.2
-	tensorOverFP32 = 10.7 // 2,731 operations a clock an SM over 256 of FP32, on 9.0; 8 on 8.x and 7.5, 8 on 7.0
+	tensorIdle    = 0.01
+	productFFMA   = 0.4  // of the instructions
+	halfShare     = 0.01 // of the instructions: conversions and 16-bit loads
+	productReuse  = 10   // operations a byte of L2
+	tensorReaches = 0.4  // of the peak of matrix instructions
+	tensorBest    = 0.8
+	tensorPoor    = 0.2
 )
 
 func is16Bit(name string) bool {
