@@ -30,11 +30,12 @@ const (
 const (
 	// minLaunches is from how many launches on their time says something.
 	minLaunches = 30
-	// maxPace bounds what is put down to the moment: the slowest capture of a host that was fast at other times. A host
-	// that takes longer than that is a slow one, and stays so.
-	maxPace = 1.5
-	// ownPace is the share of a host's slowness, as an exponent, that is put down to the moment: whether it lasts, the capture does not say.
-	ownPace = 0.5
+	// maxPace bounds what is put down to the moment: nine in ten captures of one host were within that of its usual. A host that
+	// takes longer is a slow one, and stays so.
+	maxPace = 1.3
+	// ownPace is the share of a host's slowness, as an exponent, that is put down to the moment; the capture does not say whether it lasts. With it
+	// the unprofiled step of host-bound loops is as often too long (one host, +5 %) as too short (a slower host, -4 %).
+	ownPace = 0.25
 	// pacedNs is up to how long host time between two calls goes at the pace of launches: an interpreter and a framework take a few to
 	// some hundred µs from one to the next. Longer work is of another kind: reading files, arithmetic.
 	pacedNs = 1_000_000
