@@ -37,6 +37,7 @@ const (
 	atomicBusy   = 0.6  // of the busiest slice's atomic unit
 	atomicLeads  = 0.25 // enough if nothing else on the chip is as busy
 	atomicUneven = 0.25 // mean over busiest slice: spread atomics are near 1
+	atomicsLeft  = 0.1  // of the requests to L2: one a block, and what the kernel loads
 	// passes of shared memory for an atomic of a warp: one where lanes differ, 32 where all collide; few bins give some.
 	sharedAtomicBest, sharedAtomic, sharedAtomicWorst = 1, 6, 32
 )
@@ -57,7 +58,7 @@ func checkAtomics(c *Case, out *Findings) {
 	}
 	f.Because("the busiest resource other than that is at %s", percent(most))
 	f.Places = c.HotOpcodes("RED", "ATOM", "ATOMG")
-	r := asNow().leave(0.1, kernel.L2In, kernel.L1Req, kernel.L2Tag, kernel.L2) // one request a block is left
+	r := asNow().leave(atomicsLeft, kernel.L2In, kernel.L1Req, kernel.L2Tag, kernel.L2)
 	if clock := c.cycles() / c.us(); n > 0 && clock > 0 {
 		pass := n / clock / c.us() // a pass for each atomic, as a share of the time of now
 		r.low, r.wait, r.high = pass*sharedAtomicBest, pass*sharedAtomic, pass*sharedAtomicWorst
