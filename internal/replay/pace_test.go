@@ -1,0 +1,43 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// launches is two steps of n launches each, of which every eighth takes fastNs and the others usualNs.
+func launches(n, fastNs, usualNs int) string {
+	var b strings.Builder
+	for i := range 2 * n {
+		if i%n == 0 {
+			fmt.Fprintf(&b, "step %d+%d\n", i*50_000, n*50_000)
+		}
+		dur := usualNs
+		if i%8 == 0 {
+			dur = fastNs
+		}
+		at := i*50_000 + 1000
+		fmt.Fprintf(&b, "call c%d %d+%d cudaLaunchKernel\nkernel c%d %d+5000 a\n", i+1, at, dur, i+1, at+dur+2100)
+	}
+	return b.String()
+}
+
+func TestPace(t *testing.T) {
+	for _, c := range []struct {
+		what            string
+		n, fast, usual  int
+		cost, mid, best float64
+	}{
+		{"as usual", 40, usualFastNs, usualLaunchNs, 1, 1, 1},
+		{"too few to say", 10, 9000, 9000, 1, 1, 1},
+		{"a slow host", 40, 2 * usualFastNs, 2 * usualLaunchNs, 2, math.Pow(maxPace, -ownPace), 1 / maxPace},
+		{"disturbed", 40, usualFastNs, 1.25 * usualLaunchNs, 1.25, 1 / 1.25, 1 / 1.25},
+	} {
+		p := build(t, launches(c.n, c.fast, c.usual))
+		if got := p.Pace; math.Abs(got.Cost-c.cost) > 1e-3 || math.Abs(got.Mid-c.mid) > 1e-3 || math.Abs(got.Fast-c.best) > 1e-3 {
+			t.Errorf("%s: %+v, want cost %.3f, middle %.3f, at best %.3f", c.what, got, c.cost, c.mid, c.best)
+		}
+	}
+}
