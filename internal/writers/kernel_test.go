@@ -103,7 +103,7 @@ func TestKernelWidthAndSafety(t *testing.T) {
 		KernelReports: &report.Kernels{Reports: []string{evil}, Warnings: []string{evil}, Unmatched: []report.UnmatchedTime{{Name: evil, ShareOfStep: 0.4}}, NotInTrace: []string{evil}}}
 	listing := &kernelreport.Listings{Kernels: []kernelreport.Listing{{Name: evil, File: evil, Line: 3, Lines: []kernelreport.ListedLine{{Line: 3, Text: evil, Waits: 1}}, Instructions: []kernelreport.ListedMachine{{Opcode: evil, Executed: 1e12, Sectors: 5, Waits: 1, Reason: evil}}}}}
 	what := &kernelreport.Calculations{Kernels: []kernelreport.Calculation{{Name: evil, Asked: evil, Limiting: []string{"warps"}, Notes: []string{evil}}, {Name: evil, Error: evil}}}
-	for width := minPageWidth; width <= 160; width += 1 + width/40 {
+	for width := minPageWidth; width <= 160; width += 2 + width/20 {
 		for _, ascii := range []bool{false, true} {
 			var out bytes.Buffer
 			page := Page{Width: width, ASCII: ascii}
