@@ -8,6 +8,7 @@ import (
 	"lacuna/internal/facts"
 	"lacuna/internal/interval"
 	"lacuna/internal/kernelname"
+	"lacuna/internal/rules"
 )
 
 // Inside is how to look inside the hot kernels of a step: the call of ncu that profiles each of them once, in a warm step.
@@ -27,29 +28,42 @@ const (
 	maxHot = 5
 	// maxReplayed is how many launches ncu is asked for at most: with --set full each is run about 40 times.
 	maxReplayed = 20
+	// instanceShare is the share of a step from which an instance of a function, with template arguments of its own, is
+	// to be among what is profiled.
+	instanceShare = 0.05
 )
 
 // A hot is a function of kernels with its time in the steps looked at.
 type hot struct {
-	base string
-	ns   int64
+	base  string
+	ns    int64
+	names []string // of its instances that take much themselves; of the largest if none does
 }
 
 // inside is how to look inside the hot kernels; nil: there are none. Communication is left out: its kernels wait for other
-// ranks, which ncu's replay keeps from coming, so that it hangs.
+// ranks, which ncu's replay keeps from coming, so that it hangs. So are matrix products and the like of libraries: what
+// they look like inside is not the user's to change.
 func (o *one) inside() *Inside {
 	f, w := o.f, o.f.Work()
 	bases := newBases(f)
-	sums := newTally[string]()
+	sums, instances := newTally[string](), newTally[string]()
 	o.eachWork(func(i int, s interval.Span) {
 		if w.Kind[i] == facts.WorkKernel {
 			sums.at(bases.of(w.Row[i])).ns += s.LenNs()
+			instances.at(bases.name(w.Row[i])).ns += s.LenNs()
 		}
 	})
+	byTime := instances.top(len(instances.keys))
 	var list []hot
-	for _, base := range sums.top(maxHot) {
+	for _, base := range sums.top(maxHot + 1) { // one is ""
 		if ns := sums.rows[base].ns; o.share(ns) >= hotShare && base != "" {
-			list = append(list, hot{base, ns})
+			h := hot{base: base, ns: ns}
+			for _, name := range byTime {
+				if bases.known[name] == base && (len(h.names) == 0 || o.share(instances.rows[name].ns) >= instanceShare) {
+					h.names = append(h.names, name)
+				}
+			}
+			list = append(list, h)
 		}
 	}
 	for len(list) > 0 { // the coldest goes until few enough launches have all of them
@@ -79,30 +93,26 @@ func (o *one) insideOf(list []hot, skip, count int) *Inside {
 }
 
 // launches is how many launches of these functions come before the first steady step, and how many from there on until
-// each was launched once. ncu counts launches of one process in the order in which they are made: that of their calls.
+// each of their instances was launched once. ncu counts launches of one process in the order in which they are made.
 func (o *one) launches(bases *bases, list []hot) (skip, count int) {
 	w := o.f.Work()
-	left := make(map[string]bool)
+	wanted, left := make(map[string]bool), make(map[string]bool)
 	for _, h := range list {
-		left[h.base] = true
-	}
-	all := len(left)
-	wanted := make(map[string]bool, all)
-	for base := range left {
-		wanted[base] = true
+		wanted[h.base] = true
+		for _, name := range h.names {
+			left[name] = true
+		}
 	}
 	for i := range w.Len() {
-		if w.Kind[i] != facts.WorkKernel {
+		if w.Kind[i] != facts.WorkKernel || !wanted[bases.of(w.Row[i])] {
 			continue
 		}
-		base := bases.of(w.Row[i])
 		switch {
-		case !wanted[base]:
 		case w.StartNs[i] < o.window.StartNs:
 			skip++
 		case len(left) > 0:
 			count++
-			delete(left, base)
+			delete(left, bases.name(w.Row[i]))
 		default:
 			return skip, count
 		}
@@ -110,7 +120,7 @@ func (o *one) launches(bases *bases, list []hot) (skip, count int) {
 	return skip, max(1, count)
 }
 
-// bases is the functions of kernels by name, as ncu's --kernel-name compares them.
+// bases is the functions of kernels by name, as ncu's --kernel-name compares them; "" for those of libraries.
 type bases struct {
 	f     *facts.Facts
 	known map[string]string
@@ -119,12 +129,19 @@ type bases struct {
 func newBases(f *facts.Facts) *bases { return &bases{f, make(map[string]string)} }
 
 func (b *bases) of(row uint32) string {
-	t := b.f.Trace
-	text := t.Strings.Text(t.Kernels.Name[row])
+	text := b.name(row)
 	base, ok := b.known[text]
 	if !ok {
-		base = kernelname.Of(text).Base
+		if !rules.IsLibraryKernel(text) {
+			base = kernelname.Of(text).Base
+		}
 		b.known[text] = base
 	}
 	return base
+}
+
+// name is a kernel's whole name.
+func (b *bases) name(row uint32) string {
+	t := b.f.Trace
+	return t.Strings.Text(t.Kernels.Name[row])
 }

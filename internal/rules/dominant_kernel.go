@@ -43,6 +43,9 @@ const dominantShare = 0.40
 var libraryKernel = regexp.MustCompile(`^(void )?(cutlass::Kernel2?<cutlass_|cudnn|cublas|nvjet|sm\d+_xmma|xmma_|(pascal|maxwell|volta|turing|ampere|hopper)_|Cijk_|Custom_Cijk|gemv|gemm[SE]?[Nk0-9]|pytorch_flash::|flash::|fmha_|miopen|MIOpen|igemm_|ck::|` +
 	`(\(anonymous namespace\)::|<unnamed>::)?softmax_warp_|triton_(poi|red|per|tem)_)`)
 
+// IsLibraryKernel says whether a kernel, by its demangled name, is a library's, whose inside is not the user's to change.
+func IsLibraryKernel(name string) bool { return libraryKernel.MatchString(name) }
+
 func checkDominantKernel(c *Case, out *Findings) {
 	var rows []int32
 	for _, l := range c.lanes() {
