@@ -56,28 +56,7 @@ func (m *markdown) because(f *report.Finding) {
 	for _, x := range []struct{ head, text string }{
 		{"", f.Fix}, {"Outside PyTorch: ", f.FixElsewhere}, {"Confirmed if: ", f.Confirm}, {"Refuted if: ", f.RefutedBy}, {"Assumes: ", strings.Join(f.Assumes, "; ")},
 	} {
-		if strings.TrimSpace(x.text) == "" {
-			continue
-		}
-		for k, b := range blocksOf(x.text) {
-			m.line("")
-			if !b.code {
-				head := ""
-				if k == 0 {
-					head = x.head
-				}
-				m.line(item + head + m.text(strings.Join(b.lines, " ")))
-				continue
-			}
-			m.line(item + "<pre>")
-			for _, l := range b.lines {
-				if l == "" {
-					l = " " // an empty line would end the HTML
-				}
-				m.line(item + m.text(l))
-			}
-			m.line(item + "</pre>")
-		}
+		m.blocks(item, x.head, x.text)
 	}
 	m.line("")
 	m.line(item + "</details>")
