@@ -23,8 +23,9 @@ type Difference struct {
 	Warnings   []string       `json:"warnings"` // what a reader must know of the verdicts
 	Step       *Change        `json:"step_ms"`  // null: no step was measured
 	Unprofiled *Change        `json:"unprofiled_step_ms,omitempty"`
-	Explained  []Cause        `json:"explained"` // parts of the change of the step, most first; they sum to it
-	Measures   []Change       `json:"measures"`  // of the step, most change first
+	MeanMs     [2]float64     `json:"mean_step_ms"` // before and after: what Explained is of
+	Explained  []Cause        `json:"explained"`    // parts of the change of the step, most first; they sum to it
+	Measures   []Change       `json:"measures"`     // of the step, most change first
 	Kernels    []KernelChange `json:"kernels"`
 	Operators  []PathChange   `json:"operators"`
 	Findings   Findings       `json:"findings"`
@@ -96,6 +97,7 @@ func Diff(before, after []*Capture, opt Options) *Difference {
 		opt.MinAbsolute = DefaultFloorMs
 	}
 	c := &comparison{before: before, after: after, opt: opt, runs: [2][]*measure.Run{runsOf(before), runsOf(after)}}
+	c.toolsDiffer = measure.ToolsDiffer(c.runs[0], c.runs[1]) != ""
 	d := &Difference{Schema: Schema, Before: sideOf(before), After: sideOf(after),
 		WhyNot: append([]string{}, measure.Differences(c.runs[0], c.runs[1])...), Warnings: []string{}, Explained: []Cause{}}
 	d.Comparable = len(d.WhyNot) == 0
@@ -113,6 +115,7 @@ type comparison struct {
 	before, after []*Capture
 	runs          [2][]*measure.Run
 	opt           Options
+	toolsDiffer   bool
 	pairs         []pair // of the kernels of the first capture of each side
 }
 
@@ -154,7 +157,7 @@ func (c *comparison) noise(name string) stat.Noise {
 		}
 	}
 	switch {
-	case name == "idle" || strings.HasPrefix(name, "range:"):
+	case isRest(name): // copies too: pageable memory goes through the host
 		return stat.Noise{SD: hostScatter, Runs: scatterRuns}
 	case name == "step":
 		return stat.Noise{SD: math.Hypot(gpuScatter, idle*hostScatter), Runs: scatterRuns}
@@ -184,12 +187,30 @@ func (c *comparison) change(name string, family int) *Change {
 	q := stat.Question{MinEffect: c.opt.MinEffect, Family: family, Noise: c.noise(name)}
 	if like.Unit == "ms" {
 		q.MinAbsolute = c.opt.MinAbsolute
+		if isRest(name) {
+			q.MinAbsolute = max(q.MinAbsolute, c.opt.MinEffect*c.stepMs())
+		}
 	}
 	e := measure.Compare(c.runs[0], c.runs[1], name, q)
 	if e.RunsBefore == 0 || e.RunsAfter == 0 {
 		return nil
 	}
-	return changeOf(name, like.Unit, like.Better, e)
+	x := changeOf(name, like.Unit, like.Better, e)
+	if c.toolsDiffer && (ofHost(name) || name == "compute" && c.before[0].GraphMs+c.after[0].GraphMs > 0) {
+		x.Verdict, x.RunsNeeded = stat.Undecided.String(), 0
+	}
+	return x
+}
+
+// isRest says whether a measure is what other parts leave of a step: it may be next to nothing, and changes by many
+// times that mean nothing unless they count in the step.
+func isRest(name string) bool {
+	return name == "idle" || name == "copy" || name == "comm_exposed" || strings.HasPrefix(name, "range:")
+}
+
+// ofHost says whether a measure is of what the host does, which profilers slow.
+func ofHost(name string) bool {
+	return name == "idle" || name == "gpu_busy" || name == "step" || strings.HasPrefix(name, "range:")
 }
 
 func changeOf(name, unit string, better measure.Better, e stat.Effect) *Change {
@@ -226,15 +247,9 @@ func verdict(name, unit string, v stat.Verdict) string {
 func (c *comparison) step(d *Difference) {
 	d.Step = c.change("step", 1)
 	c.unprofiled(d)
-	if d.Step == nil || measure.ToolsDiffer(c.runs[0], c.runs[1]) == "" {
-		return
+	if d.Step != nil && d.Unprofiled != nil && c.toolsDiffer {
+		d.Step.Verdict, d.Step.LowPct, d.Step.HighPct = d.Unprofiled.Verdict, nil, nil
 	}
-	if d.Unprofiled != nil {
-		d.Step.Verdict, d.Step.RunsNeeded = d.Unprofiled.Verdict, 0
-		d.Step.LowPct, d.Step.HighPct = nil, nil
-		return
-	}
-	d.Step.Verdict, d.Step.RunsNeeded = stat.Undecided.String(), 0
 }
 
 // measures compares everything that is no kernel and no operator.

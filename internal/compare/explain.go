@@ -35,6 +35,7 @@ func (c *comparison) explain(d *Difference) {
 	if b == nil || a == nil {
 		return
 	}
+	d.MeanMs = [2]float64{b.Steps.MeanMs, a.Steps.MeanMs}
 	var out []Cause
 	out = append(out, c.kernelCauses(a.Budget.Compute-b.Budget.Compute)...)
 	out = append(out, Cause{What: "copies that no compute hides", Ms: a.Budget.Copy - b.Budget.Copy, Key: "copy"},

@@ -97,7 +97,10 @@ func (c *comparison) unprofiled(d *Difference) {
 	if b == nil || a == nil {
 		return
 	}
-	low, high := a.LowMs/b.HighMs-1, a.HighMs/b.LowMs-1
+	// The two estimates err independently, so that their bounds add up in quadrature on the scale of ratios.
+	ratio := math.Log(a.UnprofiledStepMs / b.UnprofiledStepMs)
+	low := math.Expm1(ratio - math.Hypot(math.Log(a.UnprofiledStepMs/a.LowMs), math.Log(b.HighMs/b.UnprofiledStepMs)))
+	high := math.Expm1(ratio + math.Hypot(math.Log(a.HighMs/a.UnprofiledStepMs), math.Log(b.UnprofiledStepMs/b.LowMs)))
 	e := stat.Effect{Before: b.UnprofiledStepMs, After: a.UnprofiledStepMs, Change: a.UnprofiledStepMs/b.UnprofiledStepMs - 1, Low: low, High: high,
 		Limit: c.opt.MinEffect, RunsBefore: len(c.before), RunsAfter: len(c.after)}
 	switch {
@@ -116,7 +119,7 @@ func (c *comparison) unprofiled(d *Difference) {
 func estimate(side []*Capture) *report.Profiler {
 	var sum report.Profiler
 	for _, c := range side {
-		if c.Report == nil || c.Report.Profiler == nil || c.Report.Profiler.LowMs <= 0 {
+		if c.Report == nil || c.Report.Profiler == nil || c.Report.Profiler.LowMs <= 0 || c.Report.Profiler.UnprofiledStepMs <= 0 {
 			return nil
 		}
 		p := c.Report.Profiler
@@ -144,7 +147,7 @@ func (c *comparison) warn(d *Difference) {
 		for _, x := range d.Explained {
 			sum += x.Ms
 		}
-		if mean := c.after[0].Report.Steps.MeanMs - c.before[0].Report.Steps.MeanMs; math.Abs(sum-mean) > 0.02*c.stepMs() {
+		if mean := d.MeanMs[1] - d.MeanMs[0]; math.Abs(sum-mean) > 0.02*c.stepMs() {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("what explains the change sums to %+.3f ms, the mean steps differ by %+.3f", sum, mean))
 		}
 	}

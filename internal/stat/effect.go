@@ -127,6 +127,9 @@ func (e *Effect) estimate(q Question, before, after []float64) {
 				ss += (x - e.centres[i]) * (x - e.centres[i])
 			}
 			e.spread[i] = estimate{(ss + noise.Runs*noise.SD*noise.SD) / df / n, df}
+			if n == 1 { // its median is known no better than its steps allow; of several runs that is in their scatter
+				e.spread[i] = e.spread[i].plus(ofSteps(e.scale(only(side.sample))))
+			}
 		default:
 			e.OfSteps = true
 			e.spread[i] = ofSteps(e.scale(only(side.sample)))
@@ -194,6 +197,9 @@ func (e *Effect) runsNeeded(q Question, family int) int {
 // what it can be.
 func (e *Effect) doubt() float64 {
 	df := e.spread[0].df + e.spread[1].df
+	if !(df < 1e4) { // known as well as can be; or variances too small to have degrees of freedom
+		return 1
+	}
 	return math.Sqrt(df / distuv.ChiSquared{K: df}.Quantile(0.25))
 }
 
@@ -242,10 +248,22 @@ func (e *Effect) relative(diff float64) float64 {
 	return math.Inf(int(math.Copysign(1, diff)))
 }
 
+// plus is the variance of a sum of two, with Welch and Satterthwaite's degrees of freedom; a single step says nothing.
+func (a estimate) plus(b estimate) estimate {
+	switch {
+	case math.IsInf(b.variance, 1) || b.variance == 0:
+		return a
+	case a.variance == 0:
+		return b
+	}
+	sum := a.variance + b.variance
+	return estimate{sum, sum * sum / (a.variance*a.variance/a.df + b.variance*b.variance/b.df)}
+}
+
 // welch is the standard error of the difference of two centres, and Welch and Satterthwaite's degrees of freedom.
 func welch(s [2]estimate) (se, df float64) {
 	sum := s[0].variance + s[1].variance
-	if sum == 0 {
+	if sum*sum == 0 {
 		return 0, max(1, s[0].df+s[1].df)
 	}
 	return math.Sqrt(sum), sum * sum / (s[0].variance*s[0].variance/max(1e-9, s[0].df) + s[1].variance*s[1].variance/max(1e-9, s[1].df))
