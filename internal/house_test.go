@@ -18,18 +18,19 @@ import (
 // floors is the house from the ground up. A package may import lower floors only. A name that ends
 // in /* is every folder below it. Helpers of tests and of go generate are in helpers.
 var floors = [][]string{
-	{"unit", "interval", "stat", "sqlite", "kernelname"},
-	{"model", "cubin"},
+	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml"},
+	{"model", "cubin", "changepoint"},
 	{"profile", "measure"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
 	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers"},
 	{"report", "kernelreport", "changes"},
 	{"compare", "gate", "history"},
+	{"bench"},
 	{"writers", "diagnose", "tile"},
 	{"web"},
 	{"commands"},
-	{"gen", "gen/docs", "accuracy"},
+	{"gen", "gen/docs", "accuracy", "gateproof"},
 }
 
 // helpers are imported by tests only and import nothing of ours.
