@@ -36,12 +36,21 @@ func captures(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "gemm.ncu-rep"), inside, 0o644),
-		os.WriteFile(filepath.Join(dir, "kernels.ncu-rep"), inside, 0o644), // what the ncu command that report names would write
-		os.WriteFile(filepath.Join(dir, "trace.json.gz"), demoCapture, 0o644),
-		os.WriteFile(filepath.Join(dir, "run.sqlite"), db, 0o644), // packed or not is seen from the content
-	)
+	var failed []error
+	for _, kind := range []struct {
+		content []byte
+		paths   []string
+	}{
+		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "kernels.ncu-rep"}}, // the last: what the ncu command that report names would write
+		{demoCapture, []string{"trace.json.gz", "before.json.gz", "after.json.gz"}},
+		{db, []string{"run.sqlite", "before.sqlite", "after.sqlite", "before/1.sqlite", "after/1.sqlite", "after/2.sqlite"}}, // packed or not is seen from the content
+	} {
+		for _, path := range kind.paths {
+			path = filepath.Join(dir, path)
+			failed = append(failed, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, kind.content, 0o644))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // Exit statuses, and what goes to stdout and what to stderr.
@@ -80,12 +89,16 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	predict := []string{"whatif", "before.sqlite", "-x", "drop-syncs", "--format", "json", "-o", "whatif.json"} // for diff --predicted
+	if status := Main(predict, strings.NewReader(""), io.Discard, io.Discard); status != Done {
+		t.Fatalf("%v: exit status %d", predict, status)
+	}
 	for _, c := range All {
 		if len(c.Examples) == 0 {
 			t.Errorf("%s has no example", c.Name)
 		}
 		for _, e := range c.Examples {
-			words := strings.Fields(e)
+			words := strings.Fields(strings.ReplaceAll(e, "'", "")) // what a shell takes away
 			if len(words) < 2 || words[0] != "lacuna" || words[1] != c.Name {
 				t.Errorf("%s: example %q is not of it", c.Name, e)
 				continue

@@ -25,7 +25,7 @@ import (
 var diffCommand = Command{
 	Name:  "diff",
 	Args:  "BEFORE AFTER",
-	Title: "Say what changed between two captures or sets of runs, and whether it is real",
+	Title: "Say what changed between two sets of runs, and whether it is real",
 	Doc: `
 Each side is a file, a directory or a quoted glob: PyTorch traces, Nsight
 Systems exports, kernel reports of ncu, or lacuna.metrics files. The two sides
