@@ -22,6 +22,7 @@ type Capture struct {
 	Kernels []Kernel       // by name; of a timeline only
 	GraphMs float64        // of a mean step in CUDA graphs recorded as a whole, whose kernels are not known
 	Paths   []Path         // operators by call path; of a timeline only
+	Shapes  []Shape        // of operators' inputs; of a timeline that has them only
 }
 
 // A Kernel is the launches of one kernel name in a mean step of a mean device.
@@ -51,7 +52,7 @@ func Take(f *facts.Facts, steps *facts.Steps, r *report.Report, run *measure.Run
 	per := 1 / float64(max(1, len(all))) / float64(max(1, len(f.Devices())))
 	t, w, owners, ops := f.Trace, f.Work(), f.WorkOwners(), f.WorkOps()
 	ranges, kinds := rangesOf(f), f.KernelKinds()
-	kernels, paths := make(map[model.StringID]*tallied), newPaths(f)
+	kernels, paths, inputs := make(map[model.StringID]*tallied), newPaths(f), newShapes(f)
 	for i, start := range w.StartNs {
 		if start >= window.EndNs {
 			break
@@ -61,6 +62,9 @@ func Take(f *facts.Facts, steps *facts.Steps, r *report.Report, run *measure.Run
 		}
 		ms := float64(w.EndNs[i]-start) / 1e6 * per
 		paths.add(ops[i], ms, per)
+		if ops[i] != facts.NotNested {
+			inputs.add(paths.tree, paths.entry[ops[i]], ms, per)
+		}
 		switch w.Kind[i] {
 		case facts.WorkGraph:
 			c.GraphMs += ms
@@ -85,7 +89,7 @@ func Take(f *facts.Facts, steps *facts.Steps, r *report.Report, run *measure.Run
 	}
 	slices.SortFunc(c.Kernels, func(a, b Kernel) int { return strings.Compare(a.Name, b.Name) })
 	c.Kernels = merged(c.Kernels)
-	c.Paths = paths.list()
+	c.Paths, c.Shapes = paths.list(), inputs.list()
 	return c
 }
 

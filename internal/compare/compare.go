@@ -100,6 +100,9 @@ func Diff(before, after []*Capture, opt Options) *Difference {
 	c.toolsDiffer = measure.ToolsDiffer(c.runs[0], c.runs[1]) != ""
 	d := &Difference{Schema: Schema, Before: sideOf(before), After: sideOf(after),
 		WhyNot: append([]string{}, measure.Differences(c.runs[0], c.runs[1])...), Warnings: []string{}, Explained: []Cause{}}
+	if text := shapesDiffer(before[0].Shapes, after[0].Shapes); text != "" {
+		d.WhyNot = append(d.WhyNot, text)
+	}
 	d.Comparable = len(d.WhyNot) == 0
 	c.step(d)
 	c.measures(d)

@@ -45,6 +45,9 @@ func machineOf(f *facts.Facts) measure.Machine {
 	if used := f.Devices(); len(used) > 0 {
 		m.GPU = f.DeviceName(used[0])
 	}
+	if info.Driver > 0 {
+		m.Driver = fmt.Sprintf("API %d.%d", info.Driver/1000, info.Driver%1000/10)
+	}
 	if info.Runtime > 0 {
 		m.CUDA = fmt.Sprintf("%d.%d", info.Runtime/1000, info.Runtime%1000/10)
 	}
