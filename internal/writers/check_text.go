@@ -1,0 +1,84 @@
+package writers
+
+import (
+	"io"
+	"strings"
+
+	"lacuna/internal/gate"
+)
+
+// CheckJSON writes a check by the JSON contract.
+func CheckJSON(w io.Writer, r *gate.Result) error { return writeJSON(w, r) }
+
+// verdictStyles is how verdicts are painted.
+var verdictStyles = map[string]string{gate.Regression: red, gate.Pass: green, gate.Improvement: green, gate.Inconclusive: magenta, gate.NotComparable: magenta}
+
+// CheckText prints a check: the verdict, a row for each measure, and of those that did not pass the rule and how to judge otherwise.
+func CheckText(w io.Writer, r *gate.Result, page Page) error {
+	p := &printer{Page: page, w: w}
+	p.line(p.paint(verdictStyles[r.Verdict], p.fit(headWords(r), p.width())))
+	if len(r.Before.Runs) > 0 {
+		p.prose("  before  ", 10, p.clean(checkSide(r.Before, r.Baseline)))
+	}
+	p.prose("  new     ", 10, p.clean(checkSide(r.After, "")))
+	for _, why := range r.WhyNot {
+		p.prose("  - ", 4, "not comparable: "+p.clean(why))
+	}
+	p.line("")
+	p.checkRows(r)
+	p.checkReasons(r)
+	for _, x := range append(r.Warnings, r.Unmatched...) {
+		p.prose("  - ", 4, p.clean(x))
+	}
+	return p.err
+}
+
+func (p *printer) checkRows(r *gate.Result) {
+	var rows [][]string
+	for i := range r.Measures {
+		m := &r.Measures[i]
+		before := ""
+		if m.Before != nil {
+			before = amountWords(*m.Before, m.Unit)
+		}
+		after := ""
+		if m.RunsAfter > 0 {
+			after = amountWords(m.After, m.Unit)
+		}
+		change, interval := changeWords(m)
+		name := m.Name
+		if strings.HasPrefix(name, "kernel:") && !strings.ContainsAny(name, "*") {
+			name = "kernel:" + kernelName(strings.TrimPrefix(name, "kernel:"))
+		}
+		rows = append(rows, []string{p.clean(name), before, after, change, interval, p.clean(limitWords(m)), verdictWords(m.Verdict)})
+	}
+	p.grid([]gridColumn{{head: "", flex: true}, {head: "before", right: true, drop: 1}, {head: "new", right: true}, {head: "change %", right: true},
+		{head: "95 % interval", right: true, drop: 3}, {head: "limit", drop: 2}, {head: ""}}, rows)
+}
+
+// checkReasons says of each row that did not pass why, and of all what their runs were.
+func (p *printer) checkReasons(r *gate.Result) {
+	begun := false
+	for i := range r.Measures {
+		m := &r.Measures[i]
+		if m.Verdict == gate.Pass && len(m.Warnings) == 0 {
+			continue
+		}
+		if !begun {
+			p.line("")
+			begun = true
+		}
+		text := p.clean(m.Name) + ": " + p.clean(rowWords(m))
+		for _, x := range m.Warnings {
+			text += ". " + p.clean(sentence(x))
+		}
+		p.prose(p.paint(verdictStyles[m.Verdict], p.pick("●", "*"))+" ", 2, text)
+		if drawn := plot(m); drawn != "" && !p.ASCII && m.Verdict != gate.Pass {
+			p.line("  runs " + drawn)
+		}
+	}
+	p.line("")
+	if len(r.Measures) > 0 {
+		p.prose("", 0, p.clean("A limit is another by a flag ("+r.Measures[0].Override+") or in lacuna.yaml; what runs scatter by themselves is learnt by --calibrate."))
+	}
+}
