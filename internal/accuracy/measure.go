@@ -128,6 +128,10 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 		return nil, nil, err
 	}
 	c.SelfPct, c.Steps = x.SelfErrorPct, c.stepsInOne()
+	if c.Report.Steps.Source == "none" && c.Steps == 1 && wholeRatio(c.Report.Steps.MeanMs, c.Under[c.Format]) != 1 {
+		c.Why = "no steps are found in it: how many of the program's the whole holds is not known"
+		return c, nil, nil
+	}
 	c.Now = c.perStep(x.Unprofiled.NowMs, x.Unprofiled.NowLowMs, x.Unprofiled.NowHighMs)
 	if c.Again, err = again(f, c); err != nil {
 		return nil, nil, err
@@ -188,20 +192,23 @@ func (c *Capture) stepsInOne() int {
 	return n
 }
 
-// wholeRatio is how many times one time goes into another, if it is about a whole number; else 0.
+// wholeRatio is how many times one time goes into another, if it is about a whole number; else 0. From maxWhole on, every number is.
 func wholeRatio(ms, stepMs float64) int {
 	if stepMs <= 0 {
 		return 0
 	}
 	ratio := ms / stepMs
-	if n := math.Round(ratio); n >= 1 && math.Abs(ratio/n-1) < wholeSteps {
+	if n := math.Round(ratio); n >= 1 && n < maxWhole && math.Abs(ratio/n-1) < wholeSteps {
 		return int(n)
 	}
 	return 0
 }
 
-// wholeSteps is how far a rhythm may be from a whole number of steps.
-const wholeSteps = 0.1
+const (
+	// wholeSteps is how far a rhythm may be from a whole number of steps, as a share of it.
+	wholeSteps = 0.1
+	maxWhole   = 5 // times wholeSteps is half a step
+)
 
 // perStep is an estimate of one step of the program.
 func (c *Capture) perStep(ms, lowMs, highMs float64) Estimate {

@@ -107,7 +107,7 @@ func (s *Set) captures(b *strings.Builder) {
 			row[0] += fmt.Sprintf(" (a rhythm of %d steps)", c.Steps)
 		}
 		if c.Why != "" {
-			rows = append(rows, append(row, "not replayed: "+c.Why, "", "", "", ""))
+			rows = append(rows, append(row, "not judged: "+c.Why, "", "", "", ""))
 			continue
 		}
 		row = append(row, fmt.Sprintf("%+.2f", c.SelfPct), digits(c.perStep(c.Report.Steps.MeanMs, 0, 0).Ms), c.Now.String())

@@ -2,17 +2,20 @@ package replay
 
 import "lacuna/internal/interval"
 
-// anchor finds, for each step looked at and for the end of the last, the work that begins it.
+// anchor finds, for each step looked at and for the end of the last, the work that begins it: kernels and graphs of the busiest
+// stream where steps are marked or repeat, and whatever comes first where the whole capture is taken as one.
 func (p *Program) anchor() {
 	steady := p.Steps.Steady()
 	if !p.Steps.Device || len(steady) == 0 {
 		return
 	}
 	byStart := make(map[int64]int32)
-	for i := range p.Works {
-		w := &p.Works[i]
-		if w.Kind.IsCompute() && p.Lanes[w.Lane] == p.Steps.Busiest {
-			byStart[w.StartNs] = int32(i)
+	for _, marks := range []bool{false, true} { // what marks steps comes last, so that it wins
+		for i := range p.Works {
+			w := &p.Works[i]
+			if marks == (w.Kind.IsCompute() && p.Lanes[w.Lane] == p.Steps.Busiest) {
+				byStart[w.StartNs] = int32(i)
+			}
 		}
 	}
 	edges := append(startsOf(steady), steady[len(steady)-1].EndNs)
@@ -40,35 +43,36 @@ func (p *Program) StepNs(r *Run) float64 {
 		return 0
 	}
 	first := p.beginsAt(r, p.Anchors[0])
-	last := int64(minNs)
+	last := first
 	if a := p.Anchors[n]; a != none {
 		last = p.beginsAt(r, a)
-	} else {
-		last = p.windowEnd(r) // a single step lasts to the end of its last work
+	} else if k := p.lastInWindow(r); k != none { // a single step lasts to the end of its last work
+		last = r.WorkEnd[k]
 	}
 	return float64(last-first) / float64(n)
 }
 
 // beginsAt is when the work of an anchor starts; if it was dropped, when what is issued next on its stream does.
 func (p *Program) beginsAt(r *Run, anchor int32) int64 {
-	lane := p.Works[anchor].Lane
+	lane, compute := p.Works[anchor].Lane, p.Works[anchor].Kind.IsCompute()
 	for i := anchor; int(i) < len(p.Works); i++ {
-		if w := &p.Works[i]; w.Lane == lane && !w.Dropped && w.Kind.IsCompute() {
+		if w := &p.Works[i]; w.Lane == lane && !w.Dropped && (w.Kind.IsCompute() || !compute) {
 			return r.WorkStart[i]
 		}
 	}
 	return r.WorkStart[anchor]
 }
 
-// windowEnd is the end of the last work that was recorded within the window.
-func (p *Program) windowEnd(r *Run) int64 {
-	end := int64(minNs)
+// lastInWindow is the work that ends last of what was recorded to begin within the window, or none.
+func (p *Program) lastInWindow(r *Run) int32 {
+	last := none
 	for i := range p.Works {
-		if w := &p.Works[i]; !w.Dropped && w.StartNs >= p.window.StartNs && w.StartNs < p.window.EndNs {
-			end = max(end, r.WorkEnd[i])
+		w := &p.Works[i]
+		if !w.Dropped && w.StartNs >= p.window.StartNs && w.StartNs < p.window.EndNs && (last == none || r.WorkEnd[i] > r.WorkEnd[last]) {
+			last = int32(i)
 		}
 	}
-	return end
+	return last
 }
 
 // SteadyNs is the mean step of a run as it goes on: where the device has nothing queued at the first step and is the limit

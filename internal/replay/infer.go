@@ -1,41 +1,116 @@
 package replay
 
-// inferNs is how soon after its cause work must start for the cause to be inferred: some times the
-// usual pause between two pieces of work of different streams.
-const inferNs = 15_000
+import (
+	"cmp"
+	"slices"
+	"strings"
 
-// inferWaits ties streams where the capture shows that streams wait for events but not which (Kineto
-// without its synchronisation records): work that starts later than its launch and its stream explain, and
-// right after work of another stream that was issued before it, waits for that.
+	"lacuna/internal/facts"
+	"lacuna/internal/model"
+)
+
+const (
+	// inferNs is how soon after its cause work must start for the cause to be inferred: some times the
+	// usual pause between two pieces of work of different streams.
+	inferNs = 15_000
+	// inferShare is the same as a share of the delay that is to be explained: RCCL's and NCCL's kernels, and what waits for them, began 15 to 38 µs
+	// after what they had waited 3 to 9 ms for. An end that lies that near by chance is rare.
+	inferShare = 0.02
+	// inferBack is how many pieces of work of another stream are looked at, from the last that had begun back: those behind the cause go on.
+	inferBack = 64
+)
+
+// inferWaits ties pieces of work where the capture does not say what they waited for, but when they began does: later than their launch
+// and their stream explain, and right after other work that had been issued before.
+//
+//   - A copy that begins when another one of its device ends waited for the engine that copies, whose turns no capture holds.
+//   - Work whose stream was told to wait for an event (Kineto without its synchronisation records holds the call, but not the
+//     streams) waited for work issued before that call.
+//
 // What it cannot see is a wait that was over in time: a change can make such a wait bind.
 func (p *Program) inferWaits() {
-	if len(p.Waits) > 0 || !p.Facts.HasStreamWaits() || len(p.Lanes) < 2 {
+	if len(p.Lanes) < 2 {
 		return
 	}
-	res := p.Residuals()
-	ends := make([]int32, len(p.Lanes)) // of each lane, the work that ran before, in order of start
-	for i := range ends {
-		ends[i] = none
+	var waits []int32 // calls that make a stream wait, where the capture does not say which one
+	if len(p.Waits) == 0 && p.Facts.HasStreamWaits() {
+		waits = p.streamWaitCalls()
 	}
-	order := p.byStart()
-	for _, i := range order {
+	res := p.Residuals()
+	began := make([][]int32, len(p.Lanes)) // of each lane, the work that has begun, by start
+	told := make([]int32, len(p.Lanes))    // of each lane, the latest call that issued work to it
+	for i := range told {
+		told[i] = none
+	}
+	for _, i := range p.byStart() {
 		w := &p.Works[i]
-		if w.Call != none && res.works[i] > p.Rules.EventGapNs {
-			for lane, k := range ends {
-				if int32(lane) == w.Lane || k == none || k > i {
+		if delay := res.works[i]; w.Call != none && delay > p.Rules.EventGapNs {
+			near := max(inferNs, int64(inferShare*float64(delay)))
+			before := lastWithin(waits, told[w.Lane], w.Call)
+			for lane, list := range began {
+				if int32(lane) == w.Lane {
 					continue
 				}
-				end := p.Works[k].StartNs + p.Works[k].DurNs
-				if end <= w.StartNs && w.StartNs-end <= inferNs && (w.Needs == none || end > p.endNs(w.Needs)) {
+				if k := p.cause(list, i, before, near); k != none && (w.Needs == none || p.endNs(k) > p.endNs(w.Needs)) {
+					if w.Needs == none && before != none {
+						p.Inferred++
+					}
 					w.Needs = k
-					p.Inferred++
 				}
 			}
 		}
-		if k := ends[w.Lane]; k == none || p.endNs(i) >= p.endNs(k) {
-			ends[w.Lane] = i
+		began[w.Lane] = append(began[w.Lane], i)
+		told[w.Lane] = max(told[w.Lane], w.Call)
+	}
+}
+
+// cause is the work among list, which began before work i, that ended at most near before i began and that i can have waited for, or none.
+// before is the call that told i's stream to wait; none: it was not told to, and only copies wait for copies.
+func (p *Program) cause(list []int32, i, before int32, near int64) int32 {
+	w := &p.Works[i]
+	for n := len(list) - 1; n >= max(0, len(list)-inferBack); n-- {
+		k := list[n]
+		end := p.endNs(k)
+		if end > w.StartNs || k > i {
+			continue
+		}
+		if w.StartNs-end > near {
+			return none
+		}
+		issued := before != none && p.Works[k].Call < before
+		sameEngine := w.Kind == facts.WorkCopy && p.Works[k].Kind == facts.WorkCopy && p.Lanes[w.Lane].Device == p.Lanes[p.Works[k].Lane].Device
+		if issued || sameEngine {
+			return k
 		}
 	}
+	return none
+}
+
+// streamWaitCalls is the calls that make a stream wait for an event.
+func (p *Program) streamWaitCalls() (out []int32) {
+	t := p.Facts.Trace
+	is := make(map[model.StringID]bool)
+	for i := range p.Calls {
+		name := t.Calls.Name[p.Calls[i].Row]
+		waits, seen := is[name]
+		if !seen {
+			waits = strings.Contains(t.Strings.Text(name), "StreamWaitEvent")
+			is[name] = waits
+		}
+		if waits {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// lastWithin is the last of some sorted calls that lies between two others, or none.
+func lastWithin(calls []int32, after, before int32) int32 {
+	n, _ := slices.BinarySearchFunc(calls, before, func(a, b int32) int { return cmp.Compare(a, b) })
+	if n == 0 || calls[n-1] <= after {
+		return none
+	}
+	return calls[n-1]
 }
 
 func (p *Program) endNs(i int32) int64 { return p.Works[i].StartNs + p.Works[i].DurNs }

@@ -13,7 +13,7 @@ import (
 func (p *Program) CriticalPath(r *Run) map[string]float64 {
 	out := make(map[string]float64)
 	n := len(p.Anchors) - 1
-	if n < 1 || p.Anchors[0] == none || p.Anchors[n] == none {
+	if n < 1 || p.Anchors[0] == none {
 		return out
 	}
 	w := &walker{p: p, r: r, from: p.beginsAt(r, p.Anchors[0]), causes: p.Facts.CallCauses(), tell: func(cause string, ns int64) {
@@ -21,7 +21,14 @@ func (p *Program) CriticalPath(r *Run) map[string]float64 {
 			out[cause] += float64(ns) / float64(n)
 		}
 	}}
-	w.work(p.Anchors[n])
+	last := p.Anchors[n]
+	if last == none { // a single step lasts to the end of its last work
+		if last = p.lastInWindow(r); last == none {
+			return out
+		}
+		w.span(workCause(p.Works[last].Kind), r.WorkStart[last], r.WorkEnd[last])
+	}
+	w.work(last)
 	return out
 }
 

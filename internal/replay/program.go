@@ -119,7 +119,6 @@ type Rules struct {
 	StreamGapNs int64            // between two pieces of work on one stream
 	EventGapNs  int64            // from the end of work of another stream to what waits for it
 	ReturnNs    [waitKinds]int64 // from the end of the awaited work to the return of the call, by what it waits for
-	StageNs     int64            // what a blocking copy's call does before its copy can start
 	QueueDepth  int              // how much work may be issued and not started before a launch blocks
 	StubNs      int64            // what a call takes whose wait is over at once
 }

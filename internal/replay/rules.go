@@ -1,6 +1,11 @@
 package replay
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+
+	"lacuna/internal/facts"
+)
 
 // minSamples is how many cases a median of the capture's own needs before it replaces a default.
 const minSamples = 8
@@ -8,7 +13,7 @@ const minSamples = 8
 // defaultRules is what holds before the capture is asked.
 func defaultRules() Rules {
 	r := Rules{LaunchNs: defaultLaunchNs, StreamGapNs: defaultStreamGapNs, EventGapNs: defaultEventGapNs,
-		StageNs: defaultStubNs, QueueDepth: defaultQueueDepth, StubNs: defaultStubNs}
+		QueueDepth: defaultQueueDepth, StubNs: defaultStubNs}
 	for k := range r.ReturnNs {
 		r.ReturnNs[k] = defaultReturnNs
 	}
@@ -34,7 +39,7 @@ func (p *Program) measureGaps() {
 // return of the call, and of what a blocking copy does before it starts.
 func (p *Program) measureReturns() {
 	var returns [waitKinds][]int64
-	var stage []int64
+	stages := make(map[int][]int64) // by stageClass
 	e := p.newEnds()
 	for i := range p.Calls {
 		c := &p.Calls[i]
@@ -48,19 +53,42 @@ func (p *Program) measureReturns() {
 		if done := e.awaited(p, c); done > c.StartNs {
 			returns[c.Wait] = append(returns[c.Wait], c.EndNs-done)
 			if c.copies() && c.N == 1 {
-				stage = append(stage, p.Works[c.First].StartNs-p.Rules.LaunchNs-c.StartNs)
+				ns := p.Works[c.First].StartNs - p.Rules.LaunchNs - c.StartNs
+				stages[anyCopy] = append(stages[anyCopy], ns)
+				stages[p.stageClass(c)] = append(stages[p.stageClass(c)], ns)
 			}
 		}
 	}
 	for k := range returns {
 		p.Rules.ReturnNs[k] = medianOr(returns[k], defaultReturnNs)
 	}
-	p.Rules.StageNs = max(0, medianOr(stage, defaultStubNs))
+	stageNs := make(map[int]int64)
+	all := max(0, medianOr(stages[anyCopy], defaultStubNs))
+	for class, ns := range stages {
+		stageNs[class] = max(0, medianOr(ns, all))
+	}
 	for i := range p.Calls {
 		if c := &p.Calls[i]; c.copies() && c.N > 0 {
-			c.OwnNs = min(c.EndNs-c.StartNs, p.Rules.StageNs)
+			ns, seen := stageNs[p.stageClass(c)]
+			if !seen {
+				ns = all
+			}
+			c.OwnNs = min(c.EndNs-c.StartNs, ns)
 		}
 	}
+}
+
+// anyCopy is the stageClass of all copies together.
+const anyCopy = -1
+
+// stageClass groups blocking copies by what they do before they start: the host copies pageable memory into buffers of the driver, which
+// takes as long as there are bytes, so by powers of two of them.
+func (p *Program) stageClass(c *Call) int {
+	t := p.Facts.Trace
+	if row := p.Facts.Work().Row[p.Works[c.First].Row]; p.Works[c.First].Kind == facts.WorkCopy && int(row) < len(t.Copies.Bytes) {
+		return bits.Len64(uint64(max(0, t.Copies.Bytes[row])))
+	}
+	return 0
 }
 
 func medianOr(v []int64, otherwise int64) int64 {
