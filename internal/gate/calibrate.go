@@ -285,7 +285,7 @@ func (c *Calibration) YAML() string {
 		if r.Worst != "" {
 			note = fmt.Sprintf(" (%s)", r.Worst)
 		}
-		text += fmt.Sprintf("    # moved by up to %s%% by itself%s; with these limits %d false alarms, %d of %d ways pass\n", short(r.WorstPct), comment(note), r.Alarms, r.Passes, c.Splits)
+		text += fmt.Sprintf("    # moved by up to %.2g%% by itself%s; with these limits %d false alarms, %d of %d ways pass\n", r.WorstPct, comment(note), r.Alarms, r.Passes, c.Splits)
 		if r.Decides > r.Change {
 			text += fmt.Sprintf("    # %d runs a side decide nine times in ten only from a change of %s%% on\n", c.Runs/2, short(100*r.Decides))
 		}

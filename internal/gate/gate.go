@@ -41,6 +41,7 @@ type Result struct {
 	Before     Side     `json:"before"`
 	After      Side     `json:"after"`
 	Config     string   `json:"config"` // the file with the rules, "" none
+	Inputs     []string `json:"inputs"` // the files of the new runs
 	Measures   []Row    `json:"measures"`
 	Warnings   []string `json:"warnings"`
 	Unmatched  []string `json:"unmatched"` // measures that only one side has: no verdict on them
@@ -89,6 +90,7 @@ type Options struct {
 	Rules        []Rule
 	Same         []string // labels that must be equal
 	Config       string   // the file of the rules
+	Inputs       []string // the files of the new runs
 	Baseline     string   // what before is, in words
 	Inconclusive string   // "", pass, fail: for all measures
 	Force        bool     // judge what is not comparable
@@ -97,7 +99,7 @@ type Options struct {
 // Check judges new runs. before may be nothing if every rule is a budget.
 func Check(before, after []*measure.Run, opt Options) (*Result, error) {
 	c := &check{before: before, after: after, opt: opt}
-	r := &Result{Schema: Schema, Baseline: opt.Baseline, Config: opt.Config, Before: sideOf(before), After: sideOf(after), Measures: []Row{}, Warnings: []string{}, Unmatched: []string{}, WhyNot: []string{}}
+	r := &Result{Schema: Schema, Baseline: opt.Baseline, Config: opt.Config, Inputs: append([]string{}, opt.Inputs...), Before: sideOf(before), After: sideOf(after), Measures: []Row{}, Warnings: []string{}, Unmatched: []string{}, WhyNot: []string{}}
 	if err := c.ask(r); err != nil {
 		return nil, err
 	}

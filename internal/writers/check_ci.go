@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"lacuna/internal/gate"
@@ -17,8 +18,8 @@ func checkPlace(r *gate.Result, m *gate.Row) (path string, line int) {
 	if r.Config != "" {
 		return filepath.ToSlash(r.Config), max(1, m.Line)
 	}
-	if len(r.After.Runs) > 0 {
-		return filepath.ToSlash(r.After.Runs[0]), 1
+	if len(r.Inputs) > 0 {
+		return filepath.ToSlash(r.Inputs[0]), 1
 	}
 	return "lacuna.yaml", 1
 }
@@ -58,7 +59,7 @@ func CheckGitHub(w io.Writer, r *gate.Result) error {
 		p.line(fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s", level, property.Replace(Printable(path)), line,
 			property.Replace(Printable(m.Name+": "+verdictWords(m.Verdict))), value.Replace(Printable(m.Name+": "+rowWords(m)))))
 	}
-	for _, x := range append(append([]string{}, r.WhyNot...), r.Warnings...) {
+	for _, x := range slices.Concat(r.WhyNot, r.Warnings) {
 		p.line("::warning title=lacuna check::" + value.Replace(Printable(x)))
 	}
 	p.line(Printable(headWords(r)))

@@ -2,6 +2,7 @@ package writers
 
 import (
 	"io"
+	"slices"
 
 	"lacuna/internal/gate"
 )
@@ -39,7 +40,7 @@ func CheckMarkdown(w io.Writer, r *gate.Result) error {
 		}
 	}
 	m.fold("What passed", heads, "lrrrrlll", good)
-	for _, x := range append(r.Warnings, r.Unmatched...) {
+	for _, x := range slices.Concat(r.Warnings, r.Unmatched) {
 		m.line("")
 		m.line("> " + m.text(x))
 	}

@@ -2,7 +2,7 @@ package writers
 
 import (
 	"io"
-	"strings"
+	"slices"
 
 	"lacuna/internal/gate"
 )
@@ -16,7 +16,7 @@ var verdictStyles = map[string]string{gate.Regression: red, gate.Pass: green, ga
 // CheckText prints a check: the verdict, a row for each measure, and of those that did not pass the rule and how to judge otherwise.
 func CheckText(w io.Writer, r *gate.Result, page Page) error {
 	p := &printer{Page: page, w: w}
-	p.line(p.paint(verdictStyles[r.Verdict], p.fit(headWords(r), p.width())))
+	p.line(p.paint(verdictStyles[r.Verdict], p.fit(p.clean(headWords(r)), p.width())))
 	if len(r.Before.Runs) > 0 {
 		p.prose("  before  ", 10, p.clean(checkSide(r.Before, r.Baseline)))
 	}
@@ -27,8 +27,15 @@ func CheckText(w io.Writer, r *gate.Result, page Page) error {
 	p.line("")
 	p.checkRows(r)
 	p.checkReasons(r)
-	for _, x := range append(r.Warnings, r.Unmatched...) {
-		p.prose("  - ", 4, p.clean(x))
+	if len(r.Warnings)+len(r.Unmatched) > 0 {
+		p.line("")
+	}
+	for _, x := range slices.Concat(r.Warnings, r.Unmatched) {
+		p.prose("- ", 2, p.clean(sentence(x)))
+	}
+	if len(r.Measures) > 0 {
+		p.line("")
+		p.prose("", 0, p.clean("Limits are set by a flag ("+r.Measures[0].Override+") or in lacuna.yaml; --calibrate learns them from unchanged runs."))
 	}
 	return p.err
 }
@@ -46,17 +53,13 @@ func (p *printer) checkRows(r *gate.Result) {
 			after = amountWords(m.After, m.Unit)
 		}
 		change, interval := changeWords(m)
-		name := m.Name
-		if strings.HasPrefix(name, "kernel:") && !strings.ContainsAny(name, "*") {
-			name = "kernel:" + kernelName(strings.TrimPrefix(name, "kernel:"))
-		}
-		rows = append(rows, []string{p.clean(name), before, after, change, interval, p.clean(limitWords(m)), verdictWords(m.Verdict)})
+		rows = append(rows, []string{p.clean(measureName(m.Name)), before, after, change, interval, p.clean(limitWords(m)), verdictWords(m.Verdict)})
 	}
 	p.grid([]gridColumn{{head: "", flex: true}, {head: "before", right: true, drop: 1}, {head: "new", right: true}, {head: "change %", right: true},
-		{head: "95 % interval", right: true, drop: 3}, {head: "limit", drop: 2}, {head: ""}}, rows)
+		{head: "95 % interval", right: true, drop: 2}, {head: "limit", drop: 3}, {head: ""}}, rows)
 }
 
-// checkReasons says of each row that did not pass why, and of all what their runs were.
+// checkReasons says why of each row that did not simply pass, and shows its runs.
 func (p *printer) checkReasons(r *gate.Result) {
 	begun := false
 	for i := range r.Measures {
@@ -76,9 +79,5 @@ func (p *printer) checkReasons(r *gate.Result) {
 		if drawn := plot(m); drawn != "" && !p.ASCII && m.Verdict != gate.Pass {
 			p.line("  runs " + drawn)
 		}
-	}
-	p.line("")
-	if len(r.Measures) > 0 {
-		p.prose("", 0, p.clean("A limit is another by a flag ("+r.Measures[0].Override+") or in lacuna.yaml; what runs scatter by themselves is learnt by --calibrate."))
 	}
 }

@@ -46,12 +46,9 @@ func limitWords(m *gate.Row) string {
 	return "at least " + m.Limit
 }
 
-// changeWords is by how much a row changed, with its interval.
+// changeWords is by how much a row changed, with its interval; of a budget nothing.
 func changeWords(m *gate.Row) (change, interval string) {
-	if m.Before == nil && !isBudget(m) {
-		return "", ""
-	}
-	if isBudget(m) && m.RunsAfter == 0 {
+	if m.Before == nil {
 		return "", ""
 	}
 	change = "from none"
@@ -64,29 +61,36 @@ func changeWords(m *gate.Row) (change, interval string) {
 	return change, interval
 }
 
-// rowWords is a verdict in a sentence: numbers, rule, and how to judge otherwise.
-func rowWords(m *gate.Row) string {
+// numbersWords is what was measured, in the words of a sentence; "" nothing was.
+func numbersWords(m *gate.Row) string {
 	change, interval := changeWords(m)
+	switch {
+	case isBudget(m) && m.RunsAfter > 0:
+		text := amountWords(m.After, m.Unit)
+		if m.LowPct != nil && m.HighPct != nil && m.ChangePct != nil && *m.ChangePct != -100 {
+			of := m.After / (1 + *m.ChangePct/100) // the budget in the measure's unit
+			text += fmt.Sprintf(" (95 %% interval %s to %s)", amountWords(of*(1+*m.LowPct/100), m.Unit), amountWords(of*(1+*m.HighPct/100), m.Unit))
+		}
+		return text + ": "
+	case change == "":
+		return ""
+	}
+	if m.ChangePct != nil {
+		change += " %"
+	}
 	if interval != "" {
 		interval = " (95 % interval " + interval + ")"
 	}
-	var s strings.Builder
-	switch {
-	case change == "":
-	case isBudget(m):
-		fmt.Fprintf(&s, "%s, %s %% of the budget %s%s: ", amountWords(m.After, m.Unit), change, m.Limit, interval)
-	default:
-		if m.ChangePct != nil {
-			change += " %"
-		}
-		fmt.Fprintf(&s, "%s, before %s: %s%s: ", amountWords(m.After, m.Unit), amountWords(*m.Before, m.Unit), change, interval)
+	return fmt.Sprintf("%s, before %s: %s%s: ", amountWords(m.After, m.Unit), amountWords(*m.Before, m.Unit), change, interval)
+}
+
+// rowWords is a verdict in a sentence: numbers, rule, and how to judge otherwise.
+func rowWords(m *gate.Row) string {
+	why := m.Why
+	if why == "" {
+		why = outcomeWords(m)
 	}
-	s.WriteString(m.Why)
-	if m.Why == "" {
-		s.WriteString(outcomeWords(m))
-	}
-	fmt.Fprintf(&s, ". Rule: %s, %s; another: %s", Printable(m.Rule), limitWords(m), Printable(m.Override))
-	return s.String()
+	return fmt.Sprintf("%s%s. Rule: %s, %s; to judge otherwise: %s", numbersWords(m), why, Printable(m.Rule), limitWords(m), Printable(m.Override))
 }
 
 // outcomeWords is what the numbers come to.
@@ -114,7 +118,7 @@ func outcomeWords(m *gate.Row) string {
 	case m.OfSteps || m.RunsBefore <= 1 && m.RunsAfter <= 1:
 		text += " from single runs; give several"
 	default:
-		text += " with any number of runs that anybody makes; a wider limit could be"
+		text += "; more than 1000 runs would be needed, fewer with a wider limit"
 	}
 	switch m.Policy {
 	case "pass":
@@ -125,23 +129,52 @@ func outcomeWords(m *gate.Row) string {
 	return text
 }
 
-// headWords is the verdict on everything in a line.
+// headNames is how many measures the first line names.
+const headNames = 3
+
+// headWords is the verdict on everything in a line: of what did not pass, the measures.
 func headWords(r *gate.Result) string {
-	count := make(map[string]int)
+	var named, better []string
 	for i := range r.Measures {
-		count[r.Measures[i].Verdict]++
-	}
-	var parts []string
-	for _, v := range []string{gate.Regression, gate.NotComparable, gate.Inconclusive, gate.Improvement, gate.Pass} {
-		if n := count[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, verdictWords(v)))
+		m := &r.Measures[i]
+		text := measureName(m.Name)
+		if change, _ := changeWords(m); m.ChangePct != nil && change != "" && m.Verdict != gate.NotComparable {
+			text += " " + change + " %"
+		}
+		switch m.Verdict {
+		case r.Verdict:
+			named = append(named, text)
+		case gate.Improvement:
+			better = append(better, text)
 		}
 	}
-	text := verdictWords(r.Verdict)
-	if len(parts) > 0 {
-		text += ": of " + numbered(len(r.Measures), "verdict") + " " + strings.Join(parts, ", ")
+	text := verdictWords(r.Verdict) + ": "
+	if r.Verdict == gate.Pass {
+		text += numbered(len(r.Measures), "verdict")
+	} else {
+		text += listed(named) + fmt.Sprintf(" (%d of %s)", len(named), numbered(len(r.Measures), "verdict"))
+	}
+	if len(better) > 0 {
+		text += "; better: " + listed(better)
 	}
 	return text
+}
+
+// listed is the first of a list.
+func listed(names []string) string {
+	text := strings.Join(names[:min(headNames, len(names))], ", ")
+	if more := len(names) - headNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// measureName is a measure's name in a list: kernels without arguments.
+func measureName(name string) string {
+	if kernel, ok := strings.CutPrefix(name, "kernel:"); ok && !strings.ContainsRune(name, '*') {
+		name = "kernel:" + kernelName(kernel)
+	}
+	return Printable(name)
 }
 
 // numbered is a number of things.
