@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/measure"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
 	"lacuna/internal/report"
@@ -101,7 +103,10 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 			return fmt.Errorf("--predicted %s: %w", *c.predicted, err)
 		}
 	}
-	if err := env.writeDiff(*c.format, d); err != nil {
+	if d.Nothing() {
+		return &statusError{status: NoVerdict, err: fmt.Errorf("%s and %s have nothing in common that was measured (before: %s; after: %s)", args[0], args[1], measuredWords(before), measuredWords(after))}
+	}
+	if err := env.writeDiff(*c.format, d, diffNext(d)); err != nil {
 		return err
 	}
 	if !d.Comparable && !*c.force {
@@ -120,7 +125,7 @@ func (c diffCall) rows() int {
 	return 0
 }
 
-func (e *Env) writeDiff(format string, d *compare.Difference) error {
+func (e *Env) writeDiff(format string, d *compare.Difference, next []writers.Advice) error {
 	return e.write(func(w io.Writer) error {
 		switch format {
 		case "json":
@@ -130,8 +135,48 @@ func (e *Env) writeDiff(format string, d *compare.Difference) error {
 		case "markdown":
 			return writers.DiffMarkdown(w, d)
 		}
-		return writers.DiffText(w, d, e.page())
+		return writers.DiffText(w, d, next, e.page())
 	})
+}
+
+// measuredWords says what one side has.
+func measuredWords(side []*compare.Capture) string {
+	var runs []*measure.Run
+	for _, c := range side {
+		runs = append(runs, c.Run)
+	}
+	switch names := measure.Names(runs); len(names) {
+	case 0:
+		return "nothing"
+	case 1:
+		return names[0]
+	default:
+		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+	}
+}
+
+// diffNext is which commands to run after a comparison.
+func diffNext(d *compare.Difference) []writers.Advice {
+	if len(d.After.Tools) == 0 || d.After.Tools[0] == "" || len(d.Before.Runs) == 0 || len(d.After.Runs) == 0 {
+		return nil
+	}
+	after := writers.ShellWord(d.After.Runs[0])
+	if d.Step == nil {
+		return []writers.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
+	}
+	var out []writers.Advice
+	if d.Comparable && d.Step.Verdict == "undecided" {
+		why := "with several captures a side, each in a folder of its own"
+		if n := d.Step.RunsNeeded; n > 0 {
+			why = fmt.Sprintf("with about %d captures a side, each side in a folder of its own", n)
+		}
+		out = append(out, writers.Advice{Command: "lacuna diff before/ after/", Why: why})
+	}
+	why := "what is left to gain"
+	if d.Step.Verdict == "slower" {
+		why = "where the time goes now"
+	}
+	return append(out, writers.Advice{Command: "lacuna report " + after, Why: why})
 }
 
 // readSide reads the runs of one side. Findings and kernels are of the first capture: they change with the program,
@@ -145,6 +190,9 @@ func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions)
 	for i, path := range files {
 		some, err := e.readCaptures(ctx, path, steps, i == 0)
 		if err != nil {
+			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
+				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'", err, filepath.Join(arg, "*.json.gz"))
+			}
 			return nil, err
 		}
 		out = append(out, some...)
@@ -184,8 +232,12 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	var rank *int32
+	if n := trace.Info.Rank; n >= 0 { // a copy: the trace goes
+		rank = &n
+	}
 	if !whole {
-		return []*compare.Capture{{Run: run}}, nil
+		return []*compare.Capture{{Run: run, Rank: rank}}, nil
 	}
 	r, _, err := answer([]*facts.Facts{f}, report.Options{Steps: steps})
 	if err != nil {
@@ -195,7 +247,9 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 	if err != nil {
 		return nil, err
 	}
-	return []*compare.Capture{compare.Take(f, found, r, run)}, nil
+	c := compare.Take(f, found, r, run)
+	c.Rank = rank
+	return []*compare.Capture{c}, nil
 }
 
 // readWhatIf reads the answer of whatif; nil: none was named.

@@ -19,6 +19,7 @@ import (
 type Capture struct {
 	Run     *measure.Run
 	Report  *report.Report // nil: only measures are known
+	Rank    *int32         // of a job; nil: not known
 	Kernels []Kernel       // by name; of a timeline only
 	GraphMs float64        // of a mean step in CUDA graphs recorded as a whole, whose kernels are not known
 	Paths   []Path         // operators by call path; of a timeline only

@@ -25,11 +25,16 @@ type Difference struct {
 	Unprofiled *Change        `json:"unprofiled_step_ms,omitempty"`
 	MeanMs     [2]float64     `json:"mean_step_ms"` // before and after: what Explained is of
 	Explained  []Cause        `json:"explained"`    // parts of the change of the step, most first; they sum to it
-	Measures   []Change       `json:"measures"`     // of the step, most change first
+	Measures   []Change       `json:"measures"`     // of the step: those that moved, then what is undecided, then the rest
 	Kernels    []KernelChange `json:"kernels"`
 	Operators  []PathChange   `json:"operators"`
 	Findings   Findings       `json:"findings"`
 	Predicted  *Predicted     `json:"predicted,omitempty"` // for a what-if that was made of before
+}
+
+// Nothing says whether the two sides have no measure in common.
+func (d *Difference) Nothing() bool {
+	return d.Step == nil && len(d.Measures) == 0 && len(d.Kernels) == 0
 }
 
 // A Side is a set of runs.
@@ -97,6 +102,9 @@ func Diff(before, after []*Capture, opt Options) *Difference {
 		opt.MinAbsolute = DefaultFloorMs
 	}
 	c := &comparison{before: before, after: after, opt: opt, runs: [2][]*measure.Run{runsOf(before), runsOf(after)}}
+	if ofReports(c.runs[0]) && ofReports(c.runs[1]) {
+		c.runs[0], c.runs[1] = pairReports(c.runs[0], c.runs[1])
+	}
 	c.toolsDiffer = measure.ToolsDiffer(c.runs[0], c.runs[1]) != ""
 	d := &Difference{Schema: Schema, Before: sideOf(before), After: sideOf(after),
 		WhyNot: append([]string{}, measure.Differences(c.runs[0], c.runs[1])...), Warnings: []string{}, Explained: []Cause{}}
@@ -149,6 +157,9 @@ func sideOf(list []*Capture) Side {
 func (c *comparison) noise(name string) stat.Noise {
 	if len(c.before) > 1 && len(c.after) > 1 {
 		return stat.Noise{}
+	}
+	if ofReports(c.runs[0]) && ofReports(c.runs[1]) {
+		return reportNoise(name)
 	}
 	idle := 0.0
 	for _, x := range slices.Concat(c.before, c.after) {
@@ -217,6 +228,9 @@ func ofHost(name string) bool {
 }
 
 func changeOf(name, unit string, better measure.Better, e stat.Effect) *Change {
+	if e.Before >= 0 && e.After >= 0 { // nothing falls by more than all of it
+		e.Low = max(e.Low, -1)
+	}
 	return &Change{Name: name, Unit: unit, Better: better.String(), Before: e.Before, After: e.After, ChangePct: pct(e.Change), LowPct: pct(e.Low), HighPct: pct(e.High),
 		LimitPct: 100 * e.Limit, Verdict: verdict(name, unit, e.Verdict), RunsNeeded: e.RunsNeeded, RunsBefore: e.RunsBefore, RunsAfter: e.RunsAfter,
 		OfSteps: e.OfSteps, Warnings: e.Warnings, effect: e}
@@ -230,9 +244,9 @@ func pct(share float64) *float64 {
 	return &x
 }
 
-// verdict is a verdict in words: of times slower and faster, of others more and less.
+// verdict is a verdict in words: of what runs slower and faster, of counts and of parts of a step more and less.
 func verdict(name, unit string, v stat.Verdict) string {
-	isTime := unit == "ms" || unit == "us"
+	isTime := (unit == "ms" || unit == "us") && name != "idle" && name != "copy" && name != "comm_exposed" && name != "compute"
 	switch {
 	case v == stat.Higher && isTime:
 		return "slower"
@@ -270,4 +284,6 @@ func (c *comparison) measures(d *Difference) {
 			d.Measures = append(d.Measures, *x)
 		}
 	}
+	rank := map[string]int{stat.Undecided.String(): 1, stat.Same.String(): 2}
+	slices.SortStableFunc(d.Measures, func(x, y Change) int { return cmp.Compare(rank[x.Verdict], rank[y.Verdict]) })
 }

@@ -207,7 +207,7 @@ func largest(of map[string]float64) string {
 func (c *comparison) idleCauses(b, a *report.Budget) []Cause {
 	total := a.Idle - b.Idle
 	left := total
-	byKey := make(map[string]float64)
+	byKey, during := make(map[string]float64), make(map[string]bool)
 	because := differences(b.IdleBecauseOf, a.IdleBecauseOf)
 	keep := func(x float64) bool { return x != 0 && (x < 0) == (total < 0) }
 	weight := 0.0
@@ -238,13 +238,16 @@ func (c *comparison) idleCauses(b, a *report.Budget) []Cause {
 		}
 		part := left * math.Abs(x) / weight
 		byKey[key] += part
+		during[key] = true
 		rest -= part
 	}
 	var out []Cause
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
-		after := a.IdleByHost[key] + a.IdleBecauseOf[key]
-		before := b.IdleByHost[key] + b.IdleBecauseOf[key]
-		out = append(out, Cause{What: c.idleWords(key, before, after), Ms: byKey[key], Key: "idle:" + key})
+		was, is := b.IdleBecauseOf[key], a.IdleBecauseOf[key]
+		if during[key] {
+			was, is = b.IdleByHost[key], a.IdleByHost[key]
+		}
+		out = append(out, Cause{What: c.idleWords(key, during[key], was, is), Ms: byKey[key], Key: "idle:" + key})
 	}
 	if math.Abs(rest) > 1e-9 {
 		out = append(out, Cause{What: "idle for other reasons", Ms: rest, Key: "idle:other"})
@@ -267,15 +270,15 @@ func differences(b, a map[string]float64) map[string]float64 {
 // leftPath is the share of what a cause held up before, under which it is off the critical path.
 const leftPath = 0.1
 
-// idleWords says what changed about a cause of idleness.
-func (c *comparison) idleWords(key string, before, after float64) string {
+// idleWords says what changed about a cause of idleness; during: it is known only that the host was in it meanwhile.
+func (c *comparison) idleWords(key string, during bool, before, after float64) string {
 	what := map[string]string{"sync": "synchronisations", "alloc": "allocations", "copy_call": "blocking copies", "launch": "launching", "os": "operating system calls",
 		"host": "host code outside any range", "unknown": "what was not recorded"}[key]
 	kind, name, named := strings.Cut(key, ":")
 	switch {
 	case what != "":
 	case named && kind == "op":
-		what = "operator " + name
+		what = "operator " + facts.OpWords(name)
 	case named:
 		what = name
 	default:
@@ -289,10 +292,12 @@ func (c *comparison) idleWords(key string, before, after float64) string {
 		return what + " left the critical path"
 	case before < leftPath*after:
 		return what + " came onto the critical path"
-	case after < before:
-		return "the GPU waits less because of " + what
 	}
-	return "the GPU waits more because of " + what
+	link := " because of "
+	if during {
+		link = " during "
+	}
+	return "the GPU waits " + ifLess(after-before, "less", "more") + link + what
 }
 
 // launchWords says how many launches there are, and in which range most of the difference is.

@@ -136,11 +136,18 @@ func (c *comparison) warn(d *Difference) {
 	if text := measure.ToolsDiffer(c.runs[0], c.runs[1]); text != "" {
 		d.Warnings = append(d.Warnings, text+": each slows the program in its own way, so that measured steps differ by that as well; kernels and counts compare")
 	}
-	if len(c.before) == 1 && len(c.after) == 1 && c.before[0].Report != nil {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("one run a side: modes between runs are not in the intervals; runs of one program scatter by %.1f %% where the GPU is busy and by %.0f %% where it waits for the host, which is taken for these", 100*gpuScatter, 100*hostScatter))
+	for side, list := range [2][]*Capture{c.before, c.after} {
+		d.Warnings = append(d.Warnings, sideWarnings([2]string{"before", "after"}[side], list)...)
 	}
-	if s := d.Step; s != nil && s.RunsNeeded > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("undecided: about %d runs a side would decide a change of this size", s.RunsNeeded))
+	if len(c.before) == 1 && len(c.after) == 1 {
+		switch {
+		case c.before[0].Run.Profile != "" && c.before[0].Run.Profile == c.after[0].Run.Profile:
+			d.Warnings = append(d.Warnings, "before and after are the same file")
+		case c.before[0].Report != nil:
+			d.Warnings = append(d.Warnings, fmt.Sprintf("one run a side does not show how much runs scatter; taken for it is what runs of other programs do: %.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*gpuScatter, 100*hostScatter))
+		case ofReports(c.runs[0]) && ofReports(c.runs[1]):
+			d.Warnings = append(d.Warnings, fmt.Sprintf("one report a side does not show how much runs scatter; taken for it are the %.0f %% that launches of one kernel on the same data do under ncu", 100*reportScatter))
+		}
 	}
 	if s := d.Step; s != nil && len(d.Explained) > 0 {
 		sum := 0.0
@@ -151,4 +158,25 @@ func (c *comparison) warn(d *Difference) {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("what explains the change sums to %+.3f ms, the mean steps differ by %+.3f", sum, mean))
 		}
 	}
+}
+
+// sideWarnings says what makes the runs of one side other than they look.
+func sideWarnings(side string, list []*Capture) (out []string) {
+	ranks := make(map[int32]bool)
+	unmarked := false
+	for _, x := range list {
+		if x.Report != nil && x.Report.Steps.Source == "none" {
+			unmarked = true
+		}
+		if x.Rank != nil {
+			ranks[*x.Rank] = true
+		}
+	}
+	if unmarked {
+		out = append(out, side+": no steps are marked, so that the whole capture counts as one step")
+	}
+	if len(list) > 1 && len(ranks) == len(list) {
+		out = append(out, side+": the files are ranks of one job, not repeats of it, and share their noise; compare one rank with the same rank, or several captures of the job")
+	}
+	return out
 }

@@ -40,6 +40,18 @@ const autogradThread = "pt_autograd"
 // autogradOp is the names of the operators with which PyTorch's engine runs a node of backward; until 1.8 they were those of the nodes.
 var autogradOp = regexp.MustCompile(`^autograd::engine::evaluate_function|^(torch::autograd::)?(\w+Backward\d*|AccumulateGrad)$`)
 
+// nodeOfBackward is what PyTorch calls the operator that runs one node of backward, and the node itself.
+var nodeOfBackward = regexp.MustCompile(`^(?:autograd::engine::evaluate_function: )?(?:torch::autograd::)?(\w+?)Backward\d*$`)
+
+// OpWords is an operator's name for a sentence: "backward of Addmm" for "autograd::engine::evaluate_function:
+// AddmmBackward0", others as they are.
+func OpWords(name string) string {
+	if m := nodeOfBackward.FindStringSubmatch(name); m != nil {
+		return "backward of " + m[1]
+	}
+	return strings.TrimPrefix(name, "autograd::engine::evaluate_function: torch::autograd::")
+}
+
 // zeroGrad is ranges of the optimizer that come before backward as often as behind it: they tell nothing.
 var zeroGrad = regexp.MustCompile(`(?i)zero_?grad`)
 

@@ -86,10 +86,11 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 			moved = append(moved, cells)
 		}
 	}
-	m.fold("What moved", []string{"measure", "before", "after", "change %", "95 % interval", "verdict"}, "lrrrrl", moved)
+	m.fold("What moved", []string{"measure", "before", "after", "change", "95 % interval", "verdict"}, "lrrrrl", moved)
 	for i := range d.Kernels {
-		k := &d.Kernels[i]
-		kernels = append(kernels, []string{m.code(kernelPair(k)), about(k.Change.Before), about(k.Change.After), signedMs(k.ChangeMs), short(k.CallsBefore) + " → " + short(k.CallsAfter), m.kernelVerdict(k)})
+		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
+			kernels = append(kernels, []string{m.code(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), m.pair(k.CallsBefore, k.CallsAfter), m.kernelVerdict(k)})
+		}
 	}
 	m.fold("Kernels, ms of a step", []string{"kernel", "before", "after", "change", "launches", "verdict"}, "lrrrrl", kernels)
 	for _, x := range d.Warnings {

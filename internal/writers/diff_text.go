@@ -1,23 +1,26 @@
 package writers
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"lacuna/internal/compare"
+	"lacuna/internal/facts"
 	"lacuna/internal/unit"
 )
 
 // DiffJSON writes a comparison by the JSON contract.
 func DiffJSON(w io.Writer, d *compare.Difference) error { return writeJSON(w, d) }
 
-// DiffText prints a comparison: the verdict on the step first, then what explains it, then rows.
-func DiffText(w io.Writer, d *compare.Difference, page Page) error {
+// DiffText prints a comparison: the verdict on the step first, then what explains it, then rows, then what to run next.
+func DiffText(w io.Writer, d *compare.Difference, next []Advice, page Page) error {
 	p := &printer{Page: page, w: w}
-	p.prose("", 0, "before  "+p.clean(sideWords(d.Before)))
-	p.prose("", 0, "after   "+p.clean(sideWords(d.After)))
+	p.prose("before  ", 8, p.clean(sideWords(d.Before)))
+	p.prose("after   ", 8, p.clean(sideWords(d.After)))
 	if !d.Comparable {
 		p.line("")
 		p.prose("", 0, p.paint(bold, "NOT COMPARABLE: ")+p.clean(strings.Join(d.WhyNot, "; ")))
@@ -40,6 +43,7 @@ func DiffText(w io.Writer, d *compare.Difference, page Page) error {
 			p.prose("  - ", 4, p.clean(x))
 		}
 	}
+	p.next(next)
 	return p.err
 }
 
@@ -47,13 +51,13 @@ func DiffText(w io.Writer, d *compare.Difference, page Page) error {
 func sideWords(s compare.Side) string {
 	text := strings.Join(s.Runs[:min(2, len(s.Runs))], ", ")
 	if more := len(s.Runs) - 2; more > 0 {
-		text += fmt.Sprintf(" and %d more runs", more)
+		text = fmt.Sprintf("%d runs: %s and %d more", len(s.Runs), text, more)
 	}
 	if s.GPU != "" {
-		text += ", " + s.GPU
+		text += "; " + s.GPU
 	}
 	if s.Steps > 0 {
-		text += fmt.Sprintf(", %d steps", s.Steps)
+		text += "; " + counted(s.Steps, "step", "steps")
 	}
 	return text
 }
@@ -61,7 +65,7 @@ func sideWords(s compare.Side) string {
 // stepWords is the verdict on the step in a sentence or two.
 func stepWords(d *compare.Difference) string {
 	s := d.Step
-	text := fmt.Sprintf("A step takes %s ms, before %s", about(s.After), about(s.Before))
+	text := fmt.Sprintf("The median step takes %s ms, before %s ms", about(s.After), about(s.Before))
 	if s.ChangePct != nil {
 		text += ": " + signed(*s.ChangePct) + " %" + percentRange(s)
 	}
@@ -69,13 +73,13 @@ func stepWords(d *compare.Difference) string {
 	case "faster", "slower":
 		text += ". It is " + s.Verdict + "."
 	case "same":
-		text += fmt.Sprintf(". No change of %s %% or more.", short(s.LimitPct))
+		text += fmt.Sprintf(". That is no change of %s %% or more.", tally(s.LimitPct))
 	default:
-		text += ". Undecided" + neededWords(s.RunsNeeded) + "."
+		text += fmt.Sprintf(". Whether it changed by %s %% or more is undecided%s.", tally(s.LimitPct), neededWords(s.RunsNeeded))
 	}
-	if u := d.Unprofiled; u != nil && len(d.Before.Tools)+len(d.After.Tools) > 1 && strings.Join(d.Before.Tools, " ") != strings.Join(d.After.Tools, " ") {
-		text += fmt.Sprintf(" The two were watched by different profilers (%s, %s), so that the verdict is on the step without them: about %s ms, before about %s (%s to %s %%).",
-			strings.Join(d.Before.Tools, " "), strings.Join(d.After.Tools, " "), about(u.After), about(u.Before), signed(*u.LowPct), signed(*u.HighPct))
+	if u := d.Unprofiled; u != nil && !slices.Equal(d.Before.Tools, d.After.Tools) {
+		text += fmt.Sprintf(" The two were watched by different profilers (%s, %s), so that the verdict is on the step without them: about %s ms, before about %s ms (%s to %s %%).",
+			toolWords(d.Before.Tools), toolWords(d.After.Tools), about(u.After), about(u.Before), signed(*u.LowPct), signed(*u.HighPct))
 	}
 	return text
 }
@@ -85,6 +89,16 @@ func neededWords(runs int) string {
 		return ""
 	}
 	return fmt.Sprintf("; about %d runs a side would tell", runs)
+}
+
+// toolWords is what watched the runs of a side.
+func toolWords(tools []string) string {
+	names := map[string]string{"": "none", "kineto": "PyTorch profiler", "nsys": "Nsight Systems", "ncu": "Nsight Compute"}
+	out := make([]string, len(tools))
+	for i, t := range tools {
+		out[i] = cmp.Or(names[t], t)
+	}
+	return strings.Join(out, " and ")
 }
 
 // percentRange is the interval of a change in parentheses, "" if it is not known.
@@ -115,6 +129,22 @@ func short(x float64) string {
 		return fixed(x, 1)
 	}
 	return fixed(x, 2)
+}
+
+// tally is a count, which is a mean over steps: without decimals where it is whole.
+func tally(x float64) string {
+	if math.Abs(x-math.Round(x)) < 0.005 {
+		return fixed(x, 0)
+	}
+	return short(x)
+}
+
+// someMs is a time in ms, 0 for none.
+func someMs(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	return about(x)
 }
 
 // signedMs is a change in ms.
@@ -151,7 +181,14 @@ func (p *printer) diffExplained(d *compare.Difference) {
 	for _, x := range d.Explained {
 		sum += x.Ms
 	}
-	p.heading(fmt.Sprintf("What explains %s ms of a mean step", signedMs(sum)))
+	if v := d.Step.Verdict; v == "faster" || v == "slower" {
+		p.heading(fmt.Sprintf("What explains %s ms of a mean step", signedMs(sum)))
+	} else {
+		p.heading(fmt.Sprintf("Where %s ms of a mean step differ, real or not", signedMs(sum)))
+	}
+	if len(d.Before.Runs)+len(d.After.Runs) > 2 {
+		p.prose("  ", 2, "Of the first run of each side:")
+	}
 	width := 0
 	for _, x := range d.Explained {
 		width = max(width, len(signedMs(x.Ms)))
@@ -186,57 +223,109 @@ func (p *printer) diffFindings(d *compare.Difference) {
 	tell("stayed", f.Stayed)
 }
 
-// diffMeasures prints what moved, and says how many did not.
+// maxUndecided is how many measures of which nothing can be told are listed where others moved.
+const maxUndecided = 8
+
+// diffMeasures prints what moved and what is undecided, and says how many are neither.
 func (p *printer) diffMeasures(d *compare.Difference) {
+	if len(d.Measures) == 0 {
+		return
+	}
 	var rows [][]string
 	same, undecided := 0, 0
 	for i := range d.Measures {
 		c := &d.Measures[i]
-		switch c.Verdict {
-		case "same":
+		if c.Verdict == "same" {
 			same++
-		case "undecided":
-			undecided++
-			if len(d.Explained) == 0 || len(d.Measures) <= 12 {
-				rows = append(rows, p.changeCells(c))
-			}
-		default:
-			rows = append(rows, p.changeCells(c))
+			continue
 		}
+		if c.Verdict == "undecided" {
+			if undecided++; undecided > maxUndecided {
+				continue
+			}
+		}
+		cells := p.changeCells(c)
+		runs := ""
+		if c.RunsNeeded > 0 {
+			runs = tally(float64(c.RunsNeeded))
+		}
+		rows = append(rows, append(cells[:5], c.Verdict, runs))
 	}
-	if len(d.Measures) == 0 {
-		return
-	}
-	p.heading("What moved")
+	p.heading("Measures, those that moved first")
 	if len(rows) > 0 {
-		p.grid([]gridColumn{{head: "", flex: true}, {head: "before", right: true}, {head: "after", right: true}, {head: "change %", right: true}, {head: "95 % interval", right: true, drop: 1}, {head: ""}}, rows)
+		p.grid([]gridColumn{{head: "measure", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true},
+			{head: "95 % interval", right: true, drop: 3}, {head: "verdict"}, {head: "runs to tell", right: true, drop: 4}}, rows)
 	}
-	p.prose("  ", 2, fmt.Sprintf("%d measures are the same, of %d nothing can be told.", same, undecided))
+	var rest []string
+	if more := undecided - maxUndecided; more > 0 {
+		rest = append(rest, fmt.Sprintf("%d more are undecided.", more))
+	}
+	if same > 0 {
+		rest = append(rest, counted(same, "measure is", "measures are")+" the same.")
+	}
+	p.prose("  ", 2, strings.Join(rest, " "))
 }
 
-// changeCells is a change as cells: name, before, after, change, interval, verdict.
+// changeCells is a change as cells: name, before, after, change, interval, verdict. A share changes by points.
 func (p *printer) changeCells(c *compare.Change) []string {
-	show := func(x float64) string {
-		switch c.Unit {
-		case "ms", "us":
-			return about(x) + " " + c.Unit
-		case "bytes":
-			return unit.FormatBytes(int64(x))
-		case "share":
-			return short(100*x) + " %"
-		case "%":
-			return short(x) + " %"
-		case "count":
-			return short(x)
-		}
-		return strings.TrimSpace(about(x) + " " + p.clean(c.Unit))
-	}
 	change, bounds := "from none", ""
-	if c.ChangePct != nil {
-		change = signed(*c.ChangePct)
-		bounds = strings.Trim(percentRange(c), " ()")
+	points := 0.0 // of one per cent of before
+	switch c.Unit {
+	case "share":
+		points = c.Before
+	case "%":
+		points = c.Before / 100
 	}
-	return []string{p.clean(c.Name), show(c.Before), show(c.After), change, bounds, p.verdict(c)}
+	switch {
+	case points > 0 && c.ChangePct != nil:
+		change = signed(points**c.ChangePct) + " points"
+		if c.LowPct != nil && c.HighPct != nil && math.Abs(*c.HighPct) < 1e6 {
+			bounds = signed(points**c.LowPct) + " to " + signed(points**c.HighPct)
+		}
+	case c.ChangePct != nil:
+		change = signed(*c.ChangePct) + " %"
+		bounds = strings.Trim(percentRange(c), " ()")
+	case c.After == 0:
+		change = "0"
+	}
+	return []string{p.clean(measureWords(c.Name)), quantity(c.Before, c.Unit), quantity(c.After, c.Unit), change, bounds, p.verdict(c)}
+}
+
+// measureWords is a measure as people read it: of a kernel report, the kernel and the metric.
+func measureWords(name string) string {
+	rest, ok := strings.CutPrefix(name, "kernel:")
+	at := strings.LastIndexByte(rest, ':')
+	if !ok || at <= 0 || rest[at-1] == ':' {
+		return name
+	}
+	before, after, both := strings.Cut(rest[:at], " -> ")
+	text := baseName(before)
+	if both && baseName(after) != text {
+		text += " -> " + baseName(after)
+	}
+	metric := rest[at+1:]
+	return text + ": " + cmp.Or(metricWords[metric], metric)
+}
+
+// metricWords is the metrics of a kernel whose names are no words.
+var metricWords = map[string]string{"dram_bytes": "DRAM bytes", "occupancy_theoretical": "theoretical occupancy", "occupancy": "achieved occupancy",
+	"sm": "compute, of peak", "memory": "memory, of peak"}
+
+// quantity is a value of a measure with its unit.
+func quantity(x float64, symbol string) string {
+	switch symbol {
+	case "ms", "us":
+		return someMs(x) + " " + symbol
+	case "bytes":
+		return unit.FormatBytes(int64(x))
+	case "share":
+		return short(100*x) + " %"
+	case "%":
+		return short(x) + " %"
+	case "count":
+		return tally(x)
+	}
+	return strings.TrimSpace(about(x) + " " + Printable(symbol))
 }
 
 func (p *printer) verdict(c *compare.Change) string {
@@ -246,17 +335,36 @@ func (p *printer) verdict(c *compare.Change) string {
 	return c.Verdict
 }
 
+// worthRow is the least change of a row, as a share of the mean step, of which people are told: what explains the step
+// has no smaller parts either.
+const worthRow = 1e-3
+
+// counts says whether a row is told to people: JSON and CSV have all.
+func counts(d *compare.Difference, changeMs float64) bool {
+	return math.Abs(changeMs) >= worthRow*max(d.MeanMs[0], d.MeanMs[1])
+}
+
 func (p *printer) diffKernels(d *compare.Difference) {
-	if len(d.Kernels) == 0 {
+	var rows [][]string
+	for i := range d.Kernels {
+		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
+			rows = append(rows, []string{p.clean(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), p.pair(k.CallsBefore, k.CallsAfter), p.kernelVerdict(k)})
+		}
+	}
+	if len(rows) == 0 {
 		return
 	}
 	p.heading("Kernels, most change first (ms of a step)")
-	var rows [][]string
-	for i := range d.Kernels {
-		k := &d.Kernels[i]
-		rows = append(rows, []string{p.clean(kernelPair(k)), about(k.Change.Before), about(k.Change.After), signedMs(k.ChangeMs), short(k.CallsBefore) + p.pick("→", "->") + short(k.CallsAfter), p.kernelVerdict(k)})
+	p.grid([]gridColumn{{head: "kernel", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true}, {head: "launches", right: true, drop: 3}, {head: "verdict"}}, rows)
+}
+
+// pair is two counts, or one where they are the same.
+func (p *printer) pair(before, after float64) string {
+	b, a := tally(before), tally(after)
+	if b == a {
+		return a
 	}
-	p.grid([]gridColumn{{head: "", flex: true}, {head: "before", right: true}, {head: "after", right: true}, {head: "change", right: true}, {head: "launches", right: true, drop: 1}, {head: ""}}, rows)
+	return b + p.pick("→", "->") + a
 }
 
 func (p *printer) kernelVerdict(k *compare.KernelChange) string {
@@ -298,13 +406,26 @@ func kernelPair(k *compare.KernelChange) string {
 func (p *printer) diffOperators(d *compare.Difference) {
 	var rows [][]string
 	for _, x := range d.Operators {
-		if math.Abs(x.ChangeMs) >= 0.02*max(x.BeforeMs, x.AfterMs) {
-			rows = append(rows, []string{p.clean(x.Path), about(x.BeforeMs), about(x.AfterMs), signedMs(x.ChangeMs), short(x.CallsBefore) + p.pick("→", "->") + short(x.CallsAfter)})
+		if counts(d, x.ChangeMs) && math.Abs(x.ChangeMs) >= 0.02*max(x.BeforeMs, x.AfterMs) {
+			rows = append(rows, []string{p.clean(callPathWords(x.Path)), someMs(x.BeforeMs), someMs(x.AfterMs), signedMs(x.ChangeMs), p.pair(x.CallsBefore, x.CallsAfter)})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
 	p.heading("Operators by call path, most change first (GPU ms of a step)")
-	p.grid([]gridColumn{{head: "", flex: true}, {head: "before", right: true}, {head: "after", right: true}, {head: "change", right: true}, {head: "calls", right: true, drop: 1}}, rows)
+	p.grid([]gridColumn{{head: "operator", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true}, {head: "calls", right: true, drop: 3}}, rows)
+}
+
+// callPathWords is a call path as people read it: an operator of the same name around another, and the node that
+// PyTorch's engine runs inside its own operator, are said once.
+func callPathWords(path string) string {
+	var out []string
+	for _, name := range strings.Split(path, " > ") {
+		name = facts.OpWords(name)
+		if len(out) == 0 || out[len(out)-1] != name {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, " > ")
 }

@@ -13,7 +13,7 @@ type gridColumn struct {
 	flex  bool // is shortened in the middle to the room that is left
 }
 
-// minFlex is the least room for a column that gives way before others are dropped.
+// minFlex is the least room for a column that gives way, if it needs as much, before others are dropped.
 const minFlex = 24
 
 // grid writes rows under their columns. Cells must be clean.
@@ -22,11 +22,15 @@ func (p *printer) grid(columns []gridColumn, rows [][]string) {
 	columns = slices.Clone(columns)
 	keep := make([]int, len(columns)) // the columns shown
 	widths := make([]int, len(columns))
+	least := 0
 	for i, c := range columns {
 		keep[i] = i
 		widths[i] = shown(c.head)
 		for _, row := range rows {
 			widths[i] = max(widths[i], shown(row[i]))
+		}
+		if c.flex {
+			least = min(minFlex, widths[i])
 		}
 	}
 	room := func() int { // what is left for the flexible column
@@ -39,7 +43,7 @@ func (p *printer) grid(columns []gridColumn, rows [][]string) {
 		}
 		return left
 	}
-	for room() < minFlex {
+	for room() < least {
 		at := -1
 		for k, i := range keep {
 			if columns[i].drop > 0 && (at < 0 || columns[i].drop > columns[keep[at]].drop) {

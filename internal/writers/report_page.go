@@ -253,7 +253,9 @@ func (p *printer) prose(first string, rest int, text string) {
 // heading begins a section.
 func (p *printer) heading(text string) {
 	p.line("")
-	p.line(p.paint(bold, p.fit(text, p.width())))
+	for _, l := range p.wrap(text, p.width()) {
+		p.line(p.paint(bold, l))
+	}
 }
 
 // Wrap breaks a text into lines of at most width columns.
