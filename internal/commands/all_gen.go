@@ -4,6 +4,7 @@ package commands
 
 // All is every command, by name.
 var All = []*Command{
+	&checkCommand,
 	&completionCommand,
 	&demoCommand,
 	&diffCommand,

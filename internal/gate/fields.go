@@ -61,7 +61,7 @@ var fileFields = fields[Config]{
 
 var checkFields = fields[Config]{
 	{name: "baseline", kind: kindText, def: "none", example: "perf/baseline.json",
-		doc: "What new runs are compared with: a file, a directory, a glob, or history:NAME. --baseline wins.",
+		doc: "What new runs are compared with: a file, a directory, a glob, or history:PROGRAM for the accepted runs of lacuna history. --baseline wins.",
 		set: to(func(c *Config) func(string, ast.Node) *ConfigError { return readText(&c.Baseline) })},
 	{name: "inconclusive", kind: kindWord, words: policies, def: "exit status 3", example: "pass",
 		doc: "What a verdict that needs more runs comes to. --inconclusive wins.",

@@ -1,4 +1,4 @@
-// Docs writes the pages that are made from the shelves: docs/tables, docs/rules, docs/kernelrules, docs/changes and docs/cli. It
+// Docs writes the pages that are made from the shelves: docs/tables, docs/rules, docs/kernelrules, docs/changes, docs/schema and docs/cli. It
 // runs after the lists are current, since it is built from them.
 package main
 
@@ -12,6 +12,7 @@ import (
 
 	"lacuna/internal/changes"
 	"lacuna/internal/commands"
+	"lacuna/internal/gate"
 	"lacuna/internal/kernelrules"
 	"lacuna/internal/rules"
 	"lacuna/internal/tables"
@@ -30,6 +31,7 @@ func pages(root string) (map[string]string, error) {
 	for name, text := range commands.Pages() {
 		out["cli/"+name] = text
 	}
+	out["schema/lacuna.schema.json"], out["schema/README.md"] = string(gate.ConfigSchema()), gate.ConfigPage()
 	for name, text := range tablePages(tables.All) {
 		out["tables/"+name] = text
 	}

@@ -1,0 +1,90 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/gate"
+	"lacuna/internal/measure"
+)
+
+// baseline is the runs to compare with and what they are in words; nil: none was named. store is where the history is.
+func (e *Env) baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run, steps facts.StepOptions) ([]*measure.Run, string, error) {
+	if config.Baseline == "" {
+		return nil, "", nil
+	}
+	var b gate.Baseline = filesBaseline{e, config.Baseline, steps}
+	if program, ok := strings.CutPrefix(config.Baseline, historyPrefix); ok {
+		b = historyBaseline{store, program}
+	}
+	runs, what, err := b.Runs(ctx, like)
+	if err == nil && len(runs) == 0 {
+		err = fmt.Errorf("%s: the baseline has no runs", config.Baseline)
+	}
+	return runs, what, err
+}
+
+// filesBaseline is runs in files.
+type filesBaseline struct {
+	env   *Env
+	path  string
+	steps facts.StepOptions
+}
+
+func (b filesBaseline) Runs(ctx context.Context, _ []*measure.Run) ([]*measure.Run, string, error) {
+	files, err := runFiles([]string{b.path})
+	if err != nil {
+		return nil, "", err
+	}
+	runs, err := b.env.readRuns(ctx, files, b.steps)
+	return runs, b.path, err
+}
+
+// save writes runs for a later baseline.
+func (e *Env) save(path string, runs []*measure.Run) error {
+	other := *e
+	other.output = path
+	if err := other.write(func(w io.Writer) error { return measure.Write(w, runs) }); err != nil {
+		return err
+	}
+	steps := 0
+	for _, r := range runs {
+		if m := r.Find("step"); m != nil {
+			steps += len(m.Samples)
+		}
+	}
+	e.remark("%s: written as a baseline of %d runs", path, len(runs))
+	if len(runs) == 1 && steps > 1 {
+		e.remark("%s: one run does not show how runs differ; measure several", path)
+	}
+	return nil
+}
+
+// calibrate prints the limits learnt from runs of an unchanged program.
+func (e *Env) calibrate(runs []*measure.Run, rules []gate.Rule, format string) error {
+	if format != "text" && format != "json" {
+		return errCall("--calibrate: writes text (lacuna.yaml) or json, not %s", format)
+	}
+	if d := measure.Differences(runs, runs); len(d) > 0 {
+		return &statusError{status: NoVerdict, err: fmt.Errorf("--calibrate: the runs are not of one machine: %s", strings.Join(d, "; "))}
+	}
+	if len(rules) == 0 {
+		rules = gate.Defaults(runs)
+	}
+	c, err := gate.Calibrate(runs, rules)
+	if err != nil {
+		return fmt.Errorf("--calibrate: %w", err)
+	}
+	return e.write(func(w io.Writer) error {
+		if format == "json" {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(c)
+		}
+		return writeText(w, c.YAML())
+	})
+}
