@@ -96,15 +96,14 @@ func Find(values []float64, opt Options) Result {
 	}
 	clean, off := setAside(z)
 	s := newSums(clean)
-	s.jumps = usualJump(s)
 	weak := propose(clean)
 	cuts := weak
 	for range rounds {
-		slow := slowness(clean, cuts)
-		if slow <= s.slow && len(cuts) < len(weak) {
+		r := resemblance(clean, cuts)
+		if r <= s.r && len(cuts) < len(weak) {
 			break
 		}
-		s.slow = max(s.slow, slow)
+		s.r = max(s.r, r)
 		cuts = s.keep(s.settle(s.keep(weak, opt.MinEffect)), opt.MinEffect)
 	}
 	r := Result{Changes: s.changes(clean, cuts, opt.MinEffect)}
@@ -221,10 +220,8 @@ func nearest(z []float64, i, half int) float64 {
 	return best
 }
 
-// slowness is by how much fewer points count because each resembles the one before: (1+r)/(1-r) of the
-// first-order autocorrelation r about the levels between cuts (Bartlett), corrected for what is lost by
-// taking each level from few points (Kendall). Negative r is not believed.
-func slowness(z []float64, cuts []int) float64 {
+// resemblance is the first-order autocorrelation about the levels between cuts.
+func resemblance(z []float64, cuts []int) float64 {
 	edges := append(append([]int{0}, cuts...), len(z))
 	var c correlation
 	for i := 1; i < len(edges); i++ {
@@ -235,7 +232,7 @@ func slowness(z []float64, cuts []int) float64 {
 		m := mean(part)
 		c.add(len(part), func(j int) float64 { return part[j] - m })
 	}
-	return c.slowness(0.9)
+	return c.estimate()
 }
 
 // A correlation is what first-order autocorrelation is estimated from.
@@ -256,13 +253,15 @@ func (c *correlation) add(n int, residual func(int) float64) {
 	c.levels++
 }
 
-func (c *correlation) slowness(most float64) float64 {
+// estimate is r, corrected for what is lost by taking each level from few points (Kendall 1954). A negative one is not
+// believed, since it would narrow what noise may do.
+func (c *correlation) estimate() float64 {
+	const most = 0.95
 	if c.sum == 0 || c.pairs == 0 {
-		return 1
+		return 0
 	}
 	r := c.lag / c.sum
-	r = min(max(0, r+(1+3*r)*c.levels/(c.pairs+c.levels)), most)
-	return (1 + r) / (1 - r)
+	return min(max(0, r+(1+3*r)*c.levels/(c.pairs+c.levels)), most)
 }
 
 func median(v []float64) float64 {

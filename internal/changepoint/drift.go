@@ -48,15 +48,16 @@ func (s *sums) slope(z []float64, start, end int, effect float64) (Change, bool)
 	left := s.scatter(start, end) - slope*xz
 	var c correlation
 	c.add(end-start, func(j int) float64 { return z[start+j] - s.base - level - slope*(float64(j)-middle) })
-	slow := c.slowness(wanders)
+	r := c.estimate()
+	slow := (1 + r) / (1 - r)
 	df := max(1, n/slow-2)
-	if left <= 0 || slope == 0 || slow >= (1+wanders)/(1-wanders) {
+	if left <= 0 || slope == 0 || r >= wanders {
 		return Change{}, false
 	}
 	score := normal(slope*xz/(left/(n-2)*slow), df)
 	before, after := s.base+level-slope*middle, s.base+level+slope*middle
 	d := Change{Drift, start, start, end - 1, before, after, score}
-	return d, score >= s.neededOf(slow) && math.Abs(after-before) >= effect*math.Abs(before)
+	return d, score >= s.needed() && math.Abs(after-before) >= effect*math.Abs(before)
 }
 
 // step is by how much the level rises at a cut.
@@ -94,9 +95,6 @@ func (s *sums) told(z []float64, edges []int, first, last int) []Change {
 func (s *sums) shift(z []float64, edges []int, i int) Change {
 	start, c, end := edges[i-1], edges[i], edges[i+1]
 	low, high := s.range95(start, c, end)
-	if s.byJump(start, c, end) { // it is seen where it is
-		low, high = max(low, c-beside), min(high, c+beside)
-	}
 	return Change{Shift, c, low, high, levelOf(z[start:c]), levelOf(z[c:end]), s.score(start, c, end)}
 }
 
@@ -114,17 +112,15 @@ func levelOf(v []float64) float64 {
 }
 
 // range95 is which cuts are as good as c but for chance: their likelihood is within what the place of a step in
-// normal noise exceeds once in twenty: 2 log L = 7.35 (Bai 1997, table I, 95 %), with as many points as count.
+// normal noise exceeds once in twenty: 2 log L = 7.35 (Bai 1997, table I, 95 %), with noise as the fit has it.
 func (s *sums) range95(start, c, end int) (low, high int) {
 	const critical = 7.35
 	n := float64(end - start)
-	least := s.scatter(start, c) + s.scatter(c, end)
+	least := s.fit(start, c, end).left
 	if least == 0 {
 		return c, c
 	}
-	good := func(k int) bool {
-		return n/s.slow*math.Log((s.scatter(start, k)+s.scatter(k, end))/least) <= critical
-	}
+	good := func(k int) bool { return n*math.Log(s.fit(start, k, end).left/least) <= critical }
 	low, high = c, c
 	for low-1 > start && good(low-1) {
 		low--
@@ -139,7 +135,7 @@ func (s *sums) range95(start, c, end int) (low, high int) {
 // by how much its Bayesian information criterion is better than that of the steps; 0 or less: it is not.
 func (s *sums) ramp(edges []int, i, last int) (Change, float64) {
 	start, end := edges[i-1], edges[last]
-	n := float64(end-start) / s.slow
+	n := float64(end-start) / s.slow()
 	steps := 0.0
 	for k := i - 1; k < last; k++ {
 		steps += s.scatter(edges[k], edges[k+1])

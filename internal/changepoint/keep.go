@@ -9,24 +9,33 @@ import (
 
 // sums answers what the mean and the scatter of any stretch of a series are, without walking it.
 type sums struct {
-	x, xx, ix []float64 // sums of z, z squared, and i*z over the first i values, z taken from its first
-	base      float64   // that first
-	slow      float64   // how many points count as one, slowness
-	jumps     float64   // usualJump; 0: not known
+	z    []float64 // the series, from a base that keeps rounding small
+	x    []float64 // sums over the first i of z, of z squared, of i*z, and of z times the one before
+	xx   []float64
+	ix   []float64
+	xl   []float64
+	base float64
+	r    float64 // how much a value resembles the one before: first-order autocorrelation about the levels
 }
 
 func newSums(z []float64) *sums {
 	n := len(z)
-	s := &sums{make([]float64, n+1), make([]float64, n+1), make([]float64, n+1), 0, 1, 0}
+	s := &sums{make([]float64, n), make([]float64, n+1), make([]float64, n+1), make([]float64, n+1), make([]float64, n+1), 0, 0}
 	if n > 0 {
 		s.base = median(z[:min(n, window)])
 	}
+	before := 0.0
 	for i, x := range z {
 		x -= s.base
-		s.x[i+1], s.xx[i+1], s.ix[i+1] = s.x[i]+x, s.xx[i]+x*x, s.ix[i]+float64(i)*x
+		s.z[i] = x
+		s.x[i+1], s.xx[i+1], s.ix[i+1], s.xl[i+1] = s.x[i]+x, s.xx[i]+x*x, s.ix[i]+float64(i)*x, s.xl[i]+x*before
+		before = x
 	}
 	return s
 }
+
+// slow is how many points count as one because each resembles the one before (Bartlett).
+func (s *sums) slow() float64 { return (1 + s.r) / (1 - s.r) }
 
 func (s *sums) len() int { return len(s.x) - 1 }
 
@@ -54,73 +63,60 @@ func (s *sums) bestCut(i, j, low, high int) int {
 	return at
 }
 
-// score is how many standard deviations of a normal distribution the levels [i, c) and [c, j) are apart: by all
-// of their points or by the jump between them, whichever is more.
+// score is how many standard deviations of a normal distribution the levels [i, c) and [c, j) are apart.
 func (s *sums) score(i, c, j int) float64 {
-	n1, n2 := float64(c-i), float64(j-c)
-	df := max(1, (n1+n2)/s.slow-2)
-	diff := s.mean(c, j) - s.mean(i, c)
-	ss := s.scatter(i, c) + s.scatter(c, j)
+	f := s.fit(i, c, j)
+	mean := s.mean(c, j) - s.mean(i, c)
 	switch {
-	case math.Abs(diff) <= 1e-12*math.Abs(s.mean(i, c)):
+	case math.Abs(f.step) <= 1e-12*math.Abs(s.mean(i, c)), mean/f.step < 0.5: // none, or it did not last
 		return 0
-	case ss == 0:
+	case f.left == 0:
 		return math.Inf(1)
 	}
-	t2 := diff * diff / (ss / max(1, n1+n2-2) * s.slow * (1/n1 + 1/n2))
-	return max(normal(t2, df), s.jump(i, c, j))
+	df := max(1, float64(j-i-2))
+	if s.r > 0 {
+		df = max(1, df-1)
+	}
+	return normal(f.step*f.step/(f.left/df*f.spread), df)
 }
 
-// byJump says whether the cut stands by its jump rather than by its levels.
-func (s *sums) byJump(i, c, j int) bool {
-	jump := s.jump(i, c, j)
-	return jump > 0 && jump >= s.score(i, c, j)
+// A fitted is two levels fitted to a stretch whose noise is autocorrelated.
+type fitted struct {
+	step   float64 // of the level
+	spread float64 // its variance, as a multiple of that of what is new in each value
+	left   float64 // sum of squares of what is new in each value
+}
+
+// fit fits levels to [i, c) and [c, j) by generalised least squares for noise of first-order autocorrelation r: ordinary
+// least squares of z[k]-r*z[k-1], the first value times sqrt(1-r*r) (Prais and Winsten 1954). A step is then known by the one
+// jump as well as by the levels: the more the noise wanders, the more by the jump.
+func (s *sums) fit(i, c, j int) fitted {
+	r, q := s.r, 1-s.r
+	n1, n2 := float64(c-i), float64(j-c)
+	// Sums of y[k] = z[k]-r*z[k-1] over (i, c) and (c, j), and at c.
+	left := s.x[c] - s.x[i+1] - r*(s.x[c-1]-s.x[i])
+	right := s.x[j] - s.x[c+1] - r*(s.x[j-1]-s.x[c])
+	at := s.z[c] - r*s.z[c-1]
+	aa, ab, bb := 1-r*r+(n1-1)*q*q+r*r, -r, 1+(n2-1)*q*q
+	ay := (1-r*r)*s.z[i] + q*left - r*at
+	by := at + q*right
+	yy := (1-r*r)*s.z[i]*s.z[i] + s.xx[j] - s.xx[i+1] - 2*r*(s.xl[j]-s.xl[i+1]) + r*r*(s.xx[j-1]-s.xx[i])
+	det := aa*bb - ab*ab
+	a, b := (ay*bb-by*ab)/det, (by*aa-ay*ab)/det
+	f := fitted{b - a, (aa + bb + 2*ab) / det, yy - a*ay - b*by}
+	if f.left < 1e-12*(s.xx[j]-s.xx[i]) { // what rounding leaves of equal points
+		f.left = 0
+	}
+	return f
 }
 
 // normal is the normal deviate that is as rare as Student's t with df degrees of freedom, given t squared (Wallace 1959).
 func normal(t2, df float64) float64 { return (8*df + 1) / (8*df + 3) * math.Sqrt(df*math.Log1p(t2/df)) }
 
-const (
-	beside  = 3  // points on each side of a place make a jump
-	lasting = 10 // points must follow and precede it, so that it is not a blip of noise that is no normal one
-)
-
-// jump is how many times larger than usual the jump at c is, if the levels keep at least half of it. On a series that
-// wanders slowly, where means of long levels tell little, a sudden step is seen by that alone.
-func (s *sums) jump(i, c, j int) float64 {
-	if s.jumps == 0 || min(c-i, j-c) < lasting {
-		return 0
-	}
-	jump := s.mean(c, c+beside) - s.mean(c-beside, c)
-	if (s.mean(c, j)-s.mean(i, c))/jump < 0.5 {
-		return 0
-	}
-	return math.Abs(jump) / s.jumps
-}
-
-// usualJump is the robust standard deviation of the difference between three neighbouring points and the next three,
-// over the whole series; 0: too few points to know.
-func usualJump(s *sums) float64 {
-	const fewest = 60
-	if s.len() < fewest {
-		return 0
-	}
-	all := make([]float64, 0, s.len())
-	for c := beside; c+beside <= s.len(); c++ {
-		all = append(all, math.Abs(s.mean(c, c+beside)-s.mean(c-beside, c)))
-	}
-	return 1.4826 * median(all)
-}
-
-// needed is the score that a cut of n points must reach: noise alone exceeds it anywhere in one series of a hundred.
-// A cut is chosen among about as many as there are points that count, and tested against neighbours that
-// were chosen too; chosen is what this comes to, by simulation (TestFalseAlarms).
-func (s *sums) needed() float64 { return s.neededOf(s.slow) }
-
-func (s *sums) neededOf(slow float64) float64 {
-	const chosen = 1.0
-	n := max(2, float64(s.len())/slow)
-	return distuv.UnitNormal.Quantile(1 - falseAlarms/2/n/chosen)
+// needed is the score that a cut must reach. A cut is chosen among as many as there are points (Bonferroni), and in noise
+// alone one series of a hundred has one that reaches it (TestFalseAlarms).
+func (s *sums) needed() float64 {
+	return distuv.UnitNormal.Quantile(1 - falseAlarms/2/max(2, float64(s.len())))
 }
 
 // A cut in the list of cuts that stand, with its neighbours.

@@ -199,3 +199,30 @@ func chosen(all []Measure, globsOf []string) (out []Measure) {
 	}
 	return out
 }
+
+// Courses is how the measures that globs choose went, over the last runs of a series.
+func (s *Store) Courses(ctx context.Context, series Series, of []string, last int, effect float64) ([]*Course, *Runs, error) {
+	runs, err := s.LastRuns(ctx, series, last)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := s.Measures(ctx, series.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []*Course
+	for _, m := range chosen(all, of) {
+		c, err := s.Moves(ctx, runs, m, effect)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, c)
+	}
+	return out, runs, nil
+}
+
+// Run is a run by its ID; nil: it is not among these.
+func (r *Runs) Run(id int64) *RunInfo { return r.of(id) }
+
+// Index is the first point after the change, and the ends of where that lies with 95 % certainty; of a drift, its ends.
+func (m Moved) Index() (index, first, last int) { return m.index, m.first, m.last }

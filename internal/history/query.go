@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -207,4 +208,35 @@ func (s *Store) Measured(ctx context.Context, run RunInfo) (*measure.Run, error)
 	}, `SELECT m.name, m.unit, m.better, s.data FROM sample s JOIN measure m ON m.id = s.measure WHERE s.run = ?`, run.ID)
 	out.Sort()
 	return out, err
+}
+
+// A LatestRun is a run with its series.
+type LatestRun struct {
+	RunInfo
+	Of Series
+}
+
+// Latest is the last runs of all these series, the latest first, at most n.
+func (s *Store) Latest(ctx context.Context, of []Series, n int) (out []LatestRun, err error) {
+	for _, x := range of {
+		runs, err := s.Runs(ctx, x.ID, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range slices.Backward(runs) {
+			out = append(out, LatestRun{r, x})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b LatestRun) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID)) })
+	return out[:min(n, len(out))], nil
+}
+
+// Only is the measures that any of the globs matches; no glob is all.
+func Only(all []measure.Measure, patterns []string) []measure.Measure {
+	if len(patterns) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m measure.Measure) bool {
+		return !slices.ContainsFunc(patterns, func(g string) bool { return globs(g, m.Name) })
+	})
 }

@@ -1,0 +1,135 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"lacuna/internal/history"
+	"lacuna/internal/measure"
+)
+
+func (c *historyCall) add(ctx context.Context, env *Env, args []string) error {
+	labels, err := parseLabels(*c.labels)
+	if err != nil {
+		return err
+	}
+	steps, err := stepOptions(*c.steps, *c.pattern)
+	if err != nil {
+		return err
+	}
+	place, err := c.place()
+	if err != nil {
+		return err
+	}
+	files, err := runFiles(args)
+	if err != nil {
+		return err
+	}
+	runs, err := env.readRuns(ctx, files, steps)
+	if err != nil {
+		return err
+	}
+	entries := c.entries(ctx, env, runs, labels)
+	s, err := history.Create(ctx, place)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	keys, present, err := s.Add(ctx, entries)
+	if err != nil {
+		return err
+	}
+	return env.write(func(w io.Writer) error { return c.saved(w, s, entries, keys, present) })
+}
+
+// saved says what was kept.
+func (c *historyCall) saved(w io.Writer, s *history.Store, entries []history.Entry, keys []string, present int) error {
+	if *c.format == "json" {
+		return json.NewEncoder(w).Encode(map[string]any{"schema": 1, "store": s.Name, "runs": keys, "added": len(keys) - present, "present": present})
+	}
+	at := ""
+	if e := entries[0]; e.Commit != "" {
+		at = " at " + e.Commit[:min(12, len(e.Commit))]
+	}
+	if b := entries[0].Branch; b != "" {
+		at += " (" + b + ")"
+	}
+	runs := fmt.Sprintf("%d runs", len(keys)-present)
+	if len(keys)-present == 1 {
+		runs = "1 run"
+	}
+	there := ""
+	if present > 0 {
+		there = fmt.Sprintf("; %d of them there already", present)
+	}
+	_, err := fmt.Fprintf(w, "%s added%s to %s%s\n", runs, at, s.Name, there)
+	return err
+}
+
+// entries says of each run which commit it is of: by the flags, by its own labels, by git.
+func (c *historyCall) entries(ctx context.Context, env *Env, runs []*measure.Run, labels []measure.Pair) (out []history.Entry) {
+	asked := make(map[string]checkout)
+	ask := func(commit string) checkout {
+		if _, ok := asked[commit]; !ok {
+			asked[commit] = askGit(ctx, commit)
+		}
+		return asked[commit]
+	}
+	unknown := ""
+	for _, r := range runs {
+		own := func(name string) string {
+			i := slices.IndexFunc(r.Labels, func(p measure.Pair) bool { return p.Name == name })
+			if i < 0 {
+				return ""
+			}
+			return r.Labels[i].Value
+		}
+		commit := firstOf(*c.commit, own("commit"))
+		at := ask(commit)
+		if at.commit == "" {
+			unknown = at.why
+		}
+		for _, l := range labels {
+			r.Labels = append(slices.DeleteFunc(r.Labels, func(p measure.Pair) bool { return p.Name == l.Name }), l)
+		}
+		if at.dirty {
+			r.Labels = append(r.Labels, measure.Pair{Name: "dirty", Value: "yes"})
+		}
+		r.Sort()
+		r.Program = firstOf(*c.program, r.Program)
+		out = append(out, history.Entry{Run: r, Commit: at.commit, Branch: firstOf(*c.branch, own("branch"), at.branch), CommitAt: at.at})
+	}
+	if unknown != "" {
+		env.remark("history add: no commit is known (%s): runs stand by their time, and blame can name no commit; --commit says it", unknown)
+	}
+	if ask("").dirty && *c.commit == "" {
+		env.remark("history add: tracked files differ from HEAD: the runs are labelled dirty=yes")
+	}
+	return out
+}
+
+// firstOf is the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// parseLabels understands NAME=VALUE.
+func parseLabels(texts []string) (out []measure.Pair, err error) {
+	for _, t := range texts {
+		name, value, ok := strings.Cut(t, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, errCall("--label %s: want NAME=VALUE", t)
+		}
+		out = append(out, measure.Pair{Name: name, Value: value})
+	}
+	return out, nil
+}
