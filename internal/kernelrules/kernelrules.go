@@ -77,6 +77,11 @@ func (o *Findings) Add(confidence float64, title string, args ...any) *Finding {
 	return &o.All[len(o.All)-1]
 }
 
+// abstain says that the rule in hand cannot judge the kernel, beyond what it always needs.
+func (o *Findings) abstain(n Need) {
+	o.Abstained = append(o.Abstained, Abstention{o.rule, n.Name, n.Section})
+}
+
 // mention moves the last finding to what is only mentioned: it is true, and no fault.
 func (o *Findings) mention() {
 	last := len(o.All) - 1

@@ -76,6 +76,9 @@ func checkMissingTiling(c *Case, out *Findings) {
 	r.cap[kernel.FMA] = tiledFMA
 	r.blocks = true
 	ffma := c.mix("FFMA")
+	if math.IsNaN(ffma) { // a CSV: threads were counted, predicated-off ones left out
+		ffma = known(c.ThreadOps("ffma")) * c.us() / 1e6 / lanesPerWarp / c.instructions()
+	}
 	if product {
 		r.leave(math.Max(ffma/tiledFMA, 1/saves), kernel.Issue)
 	} else {

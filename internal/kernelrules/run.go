@@ -58,7 +58,7 @@ func Run(c *Case, rules []*Rule) *Findings {
 // missing is the first need that the launch lacks.
 func (r *Rule) missing(c *Case) *Need {
 	for i, n := range r.Needs {
-		if math.IsNaN(c.number(n.AnyOf...)) || n.Name == needTime.Name && math.IsNaN(c.us()) {
+		if math.IsNaN(c.number(n.AnyOf...)) || n.Name == needTime.Name && math.IsNaN(c.us()) || n.Name == needOpcodes.Name && c.Opcodes() == nil {
 			return &r.Needs[i]
 		}
 	}

@@ -65,6 +65,12 @@ func checkSFU(c *Case, out *Findings) {
 		c.expect(f, r)
 		return
 	}
+	if c.Opcodes() == nil {
+		if issue >= limits {
+			out.abstain(needOpcodes)
+		}
+		return
+	}
 	per := 1 / mufu
 	reduction := c.mix("BSSY", "BSYNC", "FSEL", "F2I", "FRND", "FCHK")
 	if !(issue >= limits) || !(per >= precisePerMUFU && per <= precisePerMax) || !(reduction >= reductionShare) {
