@@ -98,7 +98,9 @@ func (c *comparison) kernelCauses(compute float64) []Cause {
 		}
 	}
 	net := make(map[string]float64)
-	for at, t := range times {
+	places := slices.SortedFunc(maps.Keys(times), func(x, y place) int { return cmp.Or(cmp.Compare(x.in, y.in), cmp.Compare(x.class, y.class)) })
+	for _, at := range places {
+		t := times[at]
 		if whole[at.class].faster() {
 			continue
 		}
@@ -209,29 +211,32 @@ func (c *comparison) idleCauses(b, a *report.Budget) []Cause {
 	left := total
 	byKey, during := make(map[string]float64), make(map[string]bool)
 	because := differences(b.IdleBecauseOf, a.IdleBecauseOf)
+	causes := slices.Sorted(maps.Keys(because))
 	keep := func(x float64) bool { return x != 0 && (x < 0) == (total < 0) }
 	weight := 0.0
-	for _, x := range because {
-		if keep(x) {
+	for _, key := range causes {
+		if x := because[key]; keep(x) {
 			weight += math.Abs(x)
 		}
 	}
-	for key, x := range because {
-		if keep(x) {
+	for _, key := range causes {
+		if x := because[key]; keep(x) {
 			part := x / max(1, weight/max(math.Abs(total), 1e-12)) // no more than there is
 			byKey[key] += part
 			left -= part
 		}
 	}
 	byHost := differences(b.IdleByHost, a.IdleByHost)
+	hosts := slices.Sorted(maps.Keys(byHost))
 	weight = 0
-	for key, x := range byHost {
+	for _, key := range hosts {
+		x := byHost[key]
 		if _, told := byKey[key]; !told && (x < 0) == (left < 0) {
 			weight += math.Abs(x)
 		}
 	}
 	rest := left
-	for _, key := range slices.Sorted(maps.Keys(byHost)) {
+	for _, key := range hosts {
 		x := byHost[key]
 		if _, told := byKey[key]; told || weight == 0 || (x < 0) != (left < 0) {
 			continue

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +58,9 @@ func (s *shapes) list() []Shape {
 		all         map[string]bool
 	}
 	by := make(map[uint32]most)
-	for key, ms := range s.ms {
+	keys := slices.SortedFunc(maps.Keys(s.ms), func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) })
+	for _, key := range keys {
+		ms := s.ms[key]
 		m, text := by[key[0]], s.texts[key[1]]
 		if m.all == nil {
 			m.all = make(map[string]bool)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -120,8 +121,8 @@ func (s *series) add(name model.StringID, step int, x float64) {
 // each gives the names whose samples sum to a share of whole that counts, in the order of their texts.
 func (s *series) each(whole float64, text func(model.StringID) string, tell func(name string, samples []float64)) {
 	byText := make(map[string][]float64)
-	for id, v := range s.of {
-		sum := 0.0
+	for _, id := range slices.Sorted(maps.Keys(s.of)) { // a text may be interned twice
+		v, sum := s.of[id], 0.0
 		for _, x := range v {
 			sum += x
 		}

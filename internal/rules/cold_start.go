@@ -79,12 +79,13 @@ func checkColdStart(c *Case, out *Findings) {
 
 // startOfCapture tells the calls that only a start makes, in a capture without steps or of one.
 func (c *Case) startOfCapture(out *Findings) {
-	idle, n := 0.0, 0
+	sum, n := int64(0), 0
 	for _, gaps := range c.Gaps {
 		for _, ns := range c.Facts.IdleInLongCalls(gaps) {
-			idle += float64(ns) / c.deviceCount()
+			sum += ns
 		}
 	}
+	idle := float64(sum) / c.deviceCount()
 	if idle < minStartShare*c.StepNs {
 		return
 	}

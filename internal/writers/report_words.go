@@ -2,6 +2,7 @@ package writers
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -118,7 +119,8 @@ type cause struct {
 func causesOf(b report.Budget, show shower) []cause {
 	var out []cause
 	inCalls := 0.0
-	for call, ms := range b.IdleInLongCalls {
+	for _, call := range slices.Sorted(maps.Keys(b.IdleInLongCalls)) {
+		ms := b.IdleInLongCalls[call]
 		out = append(out, cause{callKey + call, causeWords(callKey+call, show), ms})
 		inCalls += ms
 	}

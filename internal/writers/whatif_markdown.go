@@ -2,6 +2,8 @@ package writers
 
 import (
 	"io"
+	"maps"
+	"slices"
 
 	"lacuna/internal/report"
 )
@@ -26,8 +28,8 @@ func WhatIfMarkdown(w io.Writer, x *report.WhatIf) error {
 		}
 	}
 	total := 0.0
-	for _, ms := range x.CriticalPathMs {
-		total += ms
+	for _, key := range slices.Sorted(maps.Keys(x.CriticalPathMs)) {
+		total += x.CriticalPathMs[key]
 	}
 	var path, assumes, sure [][]string
 	for _, r := range pathRows(x.CriticalPathMs, m.code) {
