@@ -20,6 +20,8 @@ type Change struct {
 	Assumes string // what it takes for granted, always
 	NotWhen string // when it is not allowed, or means nothing
 	Example string // "prefetch:data_load@12"
+	// Together says that Apply changes all ranks that e is replayed with; else it is called for each.
+	Together bool
 
 	// Apply changes e and says how many calls or pieces of work it matched. It returns ErrNoMatch
 	// if there are none, or an error that says why the change is not allowed.

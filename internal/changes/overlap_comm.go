@@ -11,7 +11,12 @@ var overlapComm = Change{
 	Title:  "collectives run beside the computation that does not need them yet",
 	Doc: `Communication kernels run on streams of their own. What computes no longer waits for them, until the optimizer's first
 kernel of the same step, else the first kernel of the next step, if that waited as recorded. Kernels that run at once share the device, as in drop-stream-waits.
-Durations stay: what a collective waits for other ranks, it waits still.`,
+
+Collectives that a step issues after all that it computes, as a loop does that exchanges gradients after backward, begin when their data is there:
+one after the other, when as large a part of backward is done as of what they carry is due. Where backward cannot be told
+from forward, it is the last two thirds of what computes before.
+
+Of one rank alone, what a collective waits for other ranks, it waits still; of all ranks together, it waits as it must.`,
 	Assumes: "gradients are reduced in buckets while backward goes on; only the optimizer needs them",
 	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in time without prefetching",
 	Example: "overlap-comm",
@@ -21,14 +26,14 @@ Durations stay: what a collective waits for other ranks, it waits still.`,
 func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
 	computes := computingLanes(e)
 	lanes := make(map[int32]int32) // of a computing stream, the one that takes its collectives
-	n := 0
+	n, placed := 0, beginEarly(e)
 	for i := range e.Works {
 		w := &e.Works[i]
 		if w.Kind != facts.WorkComm || w.Dropped {
 			continue
 		}
 		n++
-		if computes[w.Lane] {
+		if !placed[int32(i)] && computes[w.Lane] {
 			before := lastOnLane(e, int32(i), w.Lane)
 			to, seen := lanes[w.Lane]
 			if !seen {

@@ -107,14 +107,11 @@ func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Di
 		if err != nil {
 			return nil, nil, err
 		}
-		d, err := diagnose.Begin(in[r.Slowest], opt.Steps)
+		d, err := diagnose.BeginRanks(in, r.Slowest, opt.Steps)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := d.AddTo(r); err != nil {
-			return nil, nil, err
-		}
-		return r, d, diagnose.AddRanks(r, in, opt.Steps)
+		return r, d, d.AddTo(r)
 	}
 	d, err := diagnose.Begin(in[0], opt.Steps)
 	if err != nil {

@@ -18,12 +18,15 @@ import (
 
 var whatifCommand = Command{
 	Name:  "whatif",
-	Args:  "INPUT",
+	Args:  "INPUT...",
 	Title: "Predict a step's time after changes, by replaying the capture",
 	Doc: `
 The capture is run again as a program: host calls, kernels, copies, and what
 waits for what. With changes applied it tells how long a step would take, and
 between which bounds. Several -x are made together: their gains do not add up.
+
+Several inputs are the ranks of one job. They are run together: a collective
+goes on when the last rank has come to it.
 
 The prediction is for the program without the profiler, whose own cost is
 estimated from the capture; what it would be under the same profiler, to
@@ -34,6 +37,7 @@ compare with a new capture, is told beside it.
 	Examples: []string{
 		"lacuna whatif trace.json.gz -x prefetch:data_load@12",
 		"lacuna whatif trace.json.gz -x prefetch:data_load -x pin --format json",
+		"lacuna whatif rank0.json.gz rank1.json.gz -x balance-ranks",
 		"lacuna whatif --list",
 		"lacuna whatif --help prefetch",
 	},
@@ -79,19 +83,19 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(in) > 1 {
-		return errCall("whatif: want one INPUT, got %d; --rank N takes the one of a rank", len(in))
+	for _, f := range in {
+		f.Asked = opt
 	}
-	in[0].Asked = opt
-	x, err := diagnose.WhatIf(in[0], opt, *c.changes)
+	x, of, err := diagnose.WhatIfRanks(in, opt, *c.changes)
+	path := in[of].Trace.Info.Path
 	var cannot *diagnose.CannotError
 	switch {
 	case errors.As(err, &cannot):
-		return &statusError{NoVerdict, fmt.Errorf("%s: cannot be replayed: %s; get it with %s", args[0], cannot.Why, cannot.Try)}
+		return &statusError{NoVerdict, fmt.Errorf("%s: cannot be replayed: %s; get it with %s", path, cannot.Why, cannot.Try)}
 	case err != nil:
-		return fmt.Errorf("%s: %w", args[0], err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := c.write(env, in[0], x); err != nil {
+	if err := c.write(env, in[of], x); err != nil {
 		return err
 	}
 	return notApplied(env, x)

@@ -88,32 +88,6 @@ func (x *Diagnosis) AddTo(r *report.Report) error {
 	return nil
 }
 
-// AddRanks puts into a report of a job's ranks, which holds the findings of the slowest, what is seen only when they are laid side by side.
-func AddRanks(r *report.Report, in []*facts.Facts, opt facts.StepOptions) error {
-	if len(in) < 2 {
-		return nil
-	}
-	var cases []*rules.Case
-	for _, f := range in {
-		steps, err := f.Steps(opt)
-		if err != nil {
-			return err
-		}
-		cases = append(cases, rules.NewCase(f, steps))
-	}
-	found := rules.AcrossRanks(cases, r.Slowest)
-	r.Abstained = slices.DeleteFunc(r.Abstained, func(a report.Abstained) bool { return a.Rule == rules.CommStraggler })
-	for _, a := range found.Abstained {
-		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
-	}
-	for i := range found.All {
-		f := finding(&found.All[i])
-		unpriced(&f, &found.All[i], "ranks cannot be replayed together yet")
-		r.Findings = append(r.Findings, f)
-	}
-	return nil
-}
-
 // cannot lists what was found without prices.
 func cannot(r *report.Report, found *rules.Findings, err error) error {
 	why, ok := err.(*CannotError)

@@ -26,6 +26,15 @@ func (e *CannotError) Error() string { return "what if: " + e.Why + "; get it wi
 
 // pricer makes a capture ready to be replayed, or says why it cannot be.
 func pricer(f *facts.Facts, steps *facts.Steps) (*replay.Pricer, error) {
+	p, err := program(f, steps)
+	if err != nil {
+		return nil, err
+	}
+	return replay.NewPricer(p), nil
+}
+
+// program is a capture as a program, if it can be replayed.
+func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 	switch {
 	case f.Work().Len() == 0:
 		return nil, &CannotError{"the capture has no GPU work", "nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
@@ -40,7 +49,7 @@ func pricer(f *facts.Facts, steps *facts.Steps) (*replay.Pricer, error) {
 	if len(p.Anchors) == 0 || p.Anchors[0] < 0 {
 		return nil, &CannotError{"the first step begins with no work that could be found again", "other steps: --steps A:B"}
 	}
-	return replay.NewPricer(p), nil
+	return p, nil
 }
 
 // WhatIf predicts the step of a capture with changes, given as -x takes them.
@@ -53,6 +62,11 @@ func WhatIf(f *facts.Facts, opt facts.StepOptions, wanted []string) (*report.Wha
 	if err != nil {
 		return nil, err
 	}
+	return ask(k, steps, wanted)
+}
+
+// ask replays a program with changes.
+func ask(k *replay.Pricer, steps *facts.Steps, wanted []string) (*report.WhatIf, error) {
 	out := &report.WhatIf{Schema: report.Schema, MeasuredStepMs: k.MeasuredNs / 1e6, ReplayedStepMs: k.ReplayedNs / 1e6,
 		SelfErrorPct: 100 * k.SelfError, Steps: len(steps.Steady()), Changes: []report.AppliedChange{}, Notes: []string{}}
 	e := k.Program.Edit()
@@ -85,7 +99,7 @@ func apply(e *replay.Edit, text string) (report.AppliedChange, error) {
 	}
 	out := report.AppliedChange{Change: text, Assumes: []string{}}
 	before := len(e.Notes)
-	n, err := c.Apply(e, arg)
+	n, err := applyToRanks(c, e, arg)
 	var not *changes.NotAllowedError
 	switch {
 	case errors.As(err, &not):

@@ -92,11 +92,15 @@ func medianOf(v []int64) int64 {
 // later steps do, or "".
 func (f *Facts) startupEvidence(s *Steps) func(k int) string {
 	var counts map[string][]int // per kind of work and step; made when first asked for
+	var waits func(int) bool
 	return func(k int) string {
 		if counts == nil {
-			counts = f.startupCounts(s)
+			counts, waits = f.startupCounts(s), f.waitsToStart(s)
 		}
 		var found []string
+		if waits(k) {
+			found = append(found, "waits for another rank to start")
+		}
 		for _, kind := range append(startupKinds(), "compiles or tunes") {
 			c := counts[kind]
 			if len(c) <= k || c[k] == 0 {

@@ -99,7 +99,7 @@ func (p *Program) addWork(outer []int32) {
 		if row := w.Call[i]; row != facts.NoCall {
 			call = outer[row]
 		}
-		p.Works = append(p.Works, Work{Row: int32(i), Lane: n, Call: call, StartNs: w.StartNs[i], DurNs: w.EndNs[i] - w.StartNs[i], After: none, Needs: none, Kind: w.Kind[i], Host: touchesHost(p.Facts, i)})
+		p.Works = append(p.Works, Work{Row: int32(i), Lane: n, Call: call, StartNs: w.StartNs[i], DurNs: w.EndNs[i] - w.StartNs[i], After: none, By: none, Needs: none, Kind: w.Kind[i], Host: touchesHost(p.Facts, i)})
 	}
 	slices.SortStableFunc(p.Works, func(a, b Work) int { return cmp.Compare(a.Call, b.Call) })
 	for i := range p.Works {

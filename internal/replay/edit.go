@@ -15,14 +15,30 @@ import (
 type Edit struct {
 	*Program
 	Notes []string // what was assumed, in sentences
+	Ranks []*Edit  // of all ranks that are replayed together, this one among them; nil: it is alone
 }
 
 // Edit begins a set of changes.
 func (p *Program) Edit() *Edit {
+	if p.job == nil {
+		return &Edit{Program: p.clone()}
+	}
+	j := *p.job
+	j.programs = make([]*Program, len(p.job.programs))
+	ranks := make([]*Edit, len(j.programs))
+	for i, q := range p.job.programs {
+		j.programs[i] = q.clone()
+		j.programs[i].job = &j
+		ranks[i] = &Edit{Program: j.programs[i], Ranks: ranks}
+	}
+	return ranks[p.place]
+}
+
+func (p *Program) clone() *Program {
 	q := *p
 	q.Calls, q.Works, q.Waits = slices.Clone(p.Calls), slices.Clone(p.Works), slices.Clone(p.Waits)
 	q.Lanes = slices.Clone(p.Lanes)
-	return &Edit{Program: &q}
+	return &q
 }
 
 // Assume notes what a change takes for granted.

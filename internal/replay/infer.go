@@ -62,6 +62,81 @@ func (p *Program) inferWaits() {
 		began[w.Lane] = append(began[w.Lane], i)
 		told[w.Lane] = max(told[w.Lane], w.Call)
 	}
+	p.feedCollectives()
+	p.repeatWaits()
+}
+
+// feedCollectives lets a collective on a stream of its own wait for what was issued to the device's computing stream before it, unless
+// it began earlier: it sends what that computes. Its start often shows it late, when multiprocessors become free.
+func (p *Program) feedCollectives() {
+	computes := make([]bool, len(p.Lanes))
+	for i := range p.Works {
+		if p.Works[i].Kind.IsCompute() {
+			computes[p.Works[i].Lane] = true
+		}
+	}
+	last := make(map[uint32]int32) // of each device, the computing work that was issued last
+	for i := range p.Works {
+		w := &p.Works[i]
+		device := p.Lanes[w.Lane].Device
+		switch k, seen := last[device]; {
+		case w.Call == none:
+		case w.Kind.IsCompute():
+			last[device] = int32(i)
+		case w.Kind == facts.WorkComm && seen && w.Needs == none && !computes[w.Lane] && p.endNs(k) <= w.StartNs:
+			w.Needs = k
+			p.Inferred++
+		}
+	}
+}
+
+// repeatWaits gives every step the waits for collectives that one step shows: in a step whose host was late anyway, or whose
+// collectives were done in time, they do not show, and bind as soon as the host is faster or another rank is later.
+func (p *Program) repeatWaits() {
+	type seat struct{ lane, nth int32 } // the nth piece of work that a step issues to a lane
+	seats := make(map[seat][]int32)     // by step of the program
+	at := make([]seat, len(p.Works))
+	count := make(map[[2]int32]int32)
+	steps := int32(len(p.Steps.Markers) + 1)
+	for i := range p.Works {
+		w := &p.Works[i]
+		if w.Call == none || p.Calls[w.Call].Step < 0 {
+			at[i] = seat{none, none}
+			continue
+		}
+		step := p.Calls[w.Call].Step
+		nth := count[[2]int32{w.Lane, step}]
+		count[[2]int32{w.Lane, step}]++
+		at[i] = seat{w.Lane, nth}
+		if seats[at[i]] == nil {
+			seats[at[i]] = slices.Repeat([]int32{none}, int(steps))
+		}
+		if step < steps {
+			seats[at[i]][step] = int32(i)
+		}
+	}
+	repeated := make(map[[2]seat]bool)
+	for i := range p.Works {
+		k := p.Works[i].Needs
+		if k == none || p.Works[k].Kind != facts.WorkComm || at[i].lane == none || at[k].lane == none || p.Calls[p.Works[i].Call].Step != p.Calls[p.Works[k].Call].Step {
+			continue
+		}
+		pair := [2]seat{at[i], at[k]}
+		if repeated[pair] {
+			continue
+		}
+		repeated[pair] = true
+		for step, i2 := range seats[at[i]] {
+			k2 := seats[at[k]][step]
+			if i2 == none || k2 == none || i2 < k2 || p.Works[i2].Needs != none || p.endNs(k2) > p.Works[i2].StartNs+p.Rules.EventGapNs {
+				continue
+			}
+			if p.WorkName(i2) == p.WorkName(int32(i)) && p.WorkName(k2) == p.WorkName(k) {
+				p.Works[i2].Needs = k2
+				p.Inferred++
+			}
+		}
+	}
 }
 
 // cause is the work among list, which began before work i, that ended at most near before i began and that i can have waited for, or none.

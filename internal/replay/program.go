@@ -71,6 +71,8 @@ type Work struct {
 
 	// LowNs and HighNs bound DurNs where a change made it uncertain; 0: as sure as any duration that was measured.
 	LowNs, HighNs int64
+	// By is the call at whose end it counts as launched, where a change launches it earlier than its own; none: its own.
+	By int32
 	// Needs is work that must have ended before, or none: a consumer of what a change moved to another stream.
 	Needs int32
 }
@@ -111,6 +113,10 @@ type Program struct {
 	Floor Range
 
 	contention *contention // nil: kernels take as long as recorded, whatever runs beside them
+
+	job       *job // the ranks that it is replayed with; nil: none
+	place     int  // its place among them
+	residuals *Residuals
 }
 
 // Rules is the constants of a run: the capture's own medians where it has enough of them.

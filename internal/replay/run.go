@@ -9,7 +9,8 @@ type Options struct {
 	Work      float64    // factor on the durations of work; 0: 1
 	Corner    int        // -1: the lower, 1: the upper bound of durations that a change made uncertain
 
-	stretch []float64 // factor on each work's duration, from what runs beside it; nil: 1
+	stretch []float64  // factor on each work's duration, from what runs beside it; nil: 1
+	with    *gathering // where it meets the programs of other ranks; nil: it runs alone
 }
 
 // hostCopy is the factor on copies that the host's memory decides.
@@ -33,6 +34,7 @@ type Run struct {
 	boundBy   []int32 // the work that it waited for, or none
 	callBound []int32 // of each call, the work that its return waited for, or none
 	queued    []int32 // of each call, the work whose start made room in the queue, or none
+	waited    []int64 // of each work, how long its kernel waited for other ranks; nil: it ran alone
 }
 
 // Bound is what decided when a piece of work began.
@@ -49,6 +51,9 @@ const (
 
 // Simulate runs the program.
 func (p *Program) Simulate(opt Options) *Run {
+	if p.job != nil {
+		return p.job.run(opt)[p.place]
+	}
 	if p.contention != nil {
 		return p.relax(opt)
 	}
@@ -78,6 +83,9 @@ func (p *Program) simulate(opt Options, measure *Residuals) *Run {
 	}
 	for i := range s.lanes {
 		s.lanes[i] = laneState{last: none, wait: none}
+	}
+	if opt.with != nil {
+		s.r.waited = make([]int64, m)
 	}
 	s.orphans()
 	for i := range p.Calls {
@@ -110,12 +118,19 @@ type simulation struct {
 func (s *simulation) place(i int32, start int64, b Bound, by int32) {
 	w, r := &s.p.Works[i], s.r
 	r.WorkStart[i], r.WorkEnd[i], r.Bound[i], r.boundBy[i] = start, start, b, by
-	if w.Dropped || w.Call != none && s.dropped(&s.p.Calls[w.Call]) {
+	dropped, dur := w.Dropped || w.Call != none && s.dropped(&s.p.Calls[w.Call]), s.durNs(w)
+	if s.opt.with != nil {
+		r.waited[i], dur = s.meet(i, start, dur, dropped)
+	}
+	if dropped {
 		return
 	}
-	r.WorkEnd[i] = start + s.durNs(w)
 	if s.opt.stretch != nil {
-		r.WorkEnd[i] = start + int64(float64(s.durNs(w))*s.opt.stretch[i])
+		dur = int64(float64(dur) * s.opt.stretch[i])
+	}
+	r.WorkEnd[i] = start + dur
+	if s.opt.with != nil {
+		r.WorkEnd[i] += r.waited[i]
 	}
 	l := &s.lanes[w.Lane]
 	if l.last == none || r.WorkEnd[i] >= r.WorkEnd[l.last] {
@@ -261,6 +276,9 @@ func (s *simulation) issue(i int32, ns int64) {
 		s.flush(w.Lane, w.StartNs)
 		l := &s.lanes[w.Lane]
 		start, bound, by := ns+p.Rules.LaunchNs, BoundLaunch, none
+		if w.By != none {
+			start = min(start, r.CallEnd[w.By]+p.Rules.LaunchNs)
+		}
 		streamGap := p.Rules.StreamGapNs
 		switch {
 		case w.After != none:

@@ -50,6 +50,14 @@ func dtypeBytes(name string) int64 {
 	return 0
 }
 
+// transferNs is how long the kernel of a collective ran once all ranks had come: where all ranks are given, else all of it.
+func (c *Case) transferNs(row int32) int64 {
+	if x := c.together(); x != nil {
+		return c.durNs(row) - x.own[row]
+	}
+	return c.durNs(row)
+}
+
 // exposedNs is the communication that no computation hides, of all devices over the window.
 func (c *Case) exposedNs() int64 {
 	var ns int64

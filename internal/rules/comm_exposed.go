@@ -15,8 +15,8 @@ var commExposed = Rule{
 Exposed communication is the time in which a device runs collective or point-to-point kernels and no other kernel. Each exposed
 nanosecond is one of the step, and could be hidden behind computation at best. Raised from 5 % of the step.`,
 	Limits: `
-A collective's kernel waits for the slowest rank: from one rank's capture waiting cannot be told from transfer, and what waits is
-not helped by overlap (comm_straggler). Communication over copy engines counts as copies. What may run at the same time is
+A collective's kernel waits for the slowest rank, which overlap does not help (comm_straggler). Given the captures of all ranks, waiting is
+left out; from one rank's capture it cannot be told from transfer. Communication over copy engines counts as copies. What may run at the same time is
 the program's business: the last bucket of gradients can hardly be hidden.`,
 	Fix: `
 Start collectives as early as their data is there, in buckets:
@@ -38,9 +38,21 @@ func checkCommExposed(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minExposedShare {
 		return
 	}
+	x := c.together()
+	if x != nil {
+		if ns -= c.exposedWaits(x); c.shareOfStep(ns) < minExposedShare {
+			return // comm_straggler's
+		}
+	}
 	rows := c.commRows()
 	f := out.Add(0.85, c.perStep(ns), "Communication stands alone for %s of %s: nothing computes meanwhile", ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	switch {
+	case x != nil && c.exposedWaits(x) > 0:
+		f.Because(fmt.Sprintf("this is transfer alone: for another %s a step, it waits for other ranks", ms(c.perStep(c.exposedWaits(x)))))
+	case x == nil:
+		f.Because("one rank is given: how much of it is waiting for other ranks cannot be told; the captures of all ranks together tell")
+	}
 	f.Because("the longest stretches", c.exposedRows(rows)...)
 	f.Repair("overlap-comm")
 }

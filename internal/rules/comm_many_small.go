@@ -9,7 +9,7 @@ var commManySmall = Rule{
 	Needs: []Need{needWork, needSteps},
 	Doc: `
 A collective takes some tens of microseconds however little it moves: ranks must meet. Small ones are those of under 1 MB
-where the size is recorded, else those of under 60 µs. From 8 a step on, if at least half of all collectives are small and
+where the size is recorded, else those of under 60 µs, from when the last rank has come if all ranks' captures are given. From 8 a step on, if at least half of all collectives are small and
 those take 3 % of the step or more, they are worth putting together.
 
 At most the time of all small collectives but one a step can be saved.`,
@@ -39,7 +39,7 @@ func checkCommManySmall(c *Case, out *Findings) {
 	rows := c.commRows()
 	var small []int32
 	for _, r := range rows {
-		if bytes := c.commBytes(r); bytes > 0 && bytes < smallCommBytes || bytes == 0 && c.durNs(r) < smallCommNs {
+		if bytes := c.commBytes(r); bytes > 0 && bytes < smallCommBytes || bytes == 0 && c.transferNs(r) < smallCommNs {
 			small = append(small, r)
 		}
 	}

@@ -55,6 +55,8 @@ type Case struct {
 	StepNs  float64           // mean step
 	PerStep float64           // 1 / number of steps
 
+	Ranks *Ranks // the job's captures, of which it is one; nil: it is given alone
+
 	memo *memo // what several rules look at, found once
 }
 

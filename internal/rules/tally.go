@@ -20,6 +20,8 @@ type memo struct {
 	lanes      []lane
 	work       *facts.Work
 	kinds      []facts.KernelKind
+	devices    *Ranks
+	ranks      *rankWaits
 }
 
 // A step is a stall if it is longer than the median by more than the spread and a share of it.

@@ -23,7 +23,26 @@ func (r *reading) syncs() {
 		s.Kind[i], s.Event[i], s.SyncID[i] = syncNumber(w.i64(7, 0), old), w.u32(8, model.NoCorr), w.u32(9, 0)
 		return true
 	}})
+	r.syncDevices()
 	r.syncKinds()
+}
+
+// syncDevices takes the device of a synchronisation from its context: CUPTI writes 0, whichever device it is.
+func (r *reading) syncDevices() {
+	type context struct {
+		process model.ProcessRow
+		id      uint32
+	}
+	device := make(map[context]uint32)
+	for _, c := range r.trace.Contexts {
+		device[context{c.Process, c.ID}] = c.Device
+	}
+	s := &r.trace.Syncs
+	for i := range s.Device {
+		if d, known := device[context{s.Process[i], s.Context[i]}]; known && d != model.NoDevice {
+			s.Device[i] = d
+		}
+	}
 }
 
 // syncNumber is what syncType means where the call is not known. Its numbers changed with Nsight

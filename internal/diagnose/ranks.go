@@ -1,0 +1,173 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+
+	"lacuna/internal/changes"
+	"lacuna/internal/facts"
+	"lacuna/internal/replay"
+	"lacuna/internal/report"
+	"lacuna/internal/rules"
+)
+
+// minMet is the share of collectives that must have been matched for ranks to be replayed together. Captures begin and end at
+// different collectives: it is a share of those of the rank that has fewest.
+const minMet = 0.8
+
+// A jobCase is the captures of a job's ranks, to be judged and replayed together.
+type jobCase struct {
+	in    []*facts.Facts
+	steps []*facts.Steps
+	meet  *facts.Meetings
+	apart string // why they cannot be laid side by side; "": they can
+}
+
+// newJob finds the steps and the common collectives of captures. With an error comes the place of the capture that it is about.
+func newJob(in []*facts.Facts, opt facts.StepOptions) (*jobCase, int, error) {
+	j := &jobCase{in: in}
+	for i, f := range in {
+		steps, err := f.Steps(opt)
+		if err != nil {
+			return nil, i, err
+		}
+		j.steps = append(j.steps, steps)
+	}
+	j.meet = facts.Meet(in)
+	j.apart = j.whyApart()
+	return j, 0, nil
+}
+
+// whyApart says why the ranks cannot be laid side by side, or "".
+func (j *jobCase) whyApart() string {
+	m := j.meet
+	if len(m.Parties) == 0 {
+		return "no capture has collectives"
+	}
+	fewest := m.Ran[0]
+	for _, n := range m.Ran {
+		fewest = min(fewest, n)
+	}
+	for i := range j.in {
+		switch {
+		case i >= len(m.Parties) || m.Parties[i].In != i:
+			return fmt.Sprintf("%s has collectives of no device or of several, not of one rank", j.in[min(i, len(j.in)-1)].Trace.Info.Path)
+		case float64(m.Met[i]) < minMet*float64(fewest):
+			return fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others", m.Met[i], m.Ran[i], j.in[i].Trace.Info.Path)
+		}
+	}
+	if len(m.Parties) > len(j.in) {
+		return fmt.Sprintf("%s has collectives of several devices, not of one rank", j.in[len(j.in)-1].Trace.Info.Path)
+	}
+	return ""
+}
+
+// pricer prepares the replay of the capture at place self, with the others if they can be laid side by side.
+func (j *jobCase) pricer(self int) (*replay.Pricer, error) {
+	own, err := program(j.in[self], j.steps[self])
+	if err != nil || j.apart != "" {
+		return replayed(own, err)
+	}
+	programs := make([]*replay.Program, len(j.in))
+	for i, f := range j.in {
+		if programs[i] = own; i == self {
+			continue
+		}
+		if programs[i], err = program(f, j.steps[i]); err != nil {
+			j.apart = f.Trace.Info.Path + " cannot be replayed: " + err.Error()
+			return replayed(own, nil)
+		}
+	}
+	if !replay.Join(programs, j.meet) {
+		j.apart = "the captures cannot be replayed together"
+	}
+	return replayed(own, nil)
+}
+
+func replayed(p *replay.Program, err error) (*replay.Pricer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return replay.NewPricer(p), nil
+}
+
+// slowest is the place of the capture with the longest mean step.
+func (j *jobCase) slowest() int {
+	mean := func(s *facts.Steps) float64 { return float64(s.Window().LenNs()) / float64(max(1, len(s.Steady()))) }
+	best := 0
+	for i, s := range j.steps {
+		if mean(s) > mean(j.steps[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// BeginRanks is Begin for the captures of a job's ranks: the one at place self is judged, in the light of all others.
+func BeginRanks(in []*facts.Facts, self int, opt facts.StepOptions) (*Diagnosis, error) {
+	j, of, err := newJob(in, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in[of].Trace.Info.Path, err)
+	}
+	d := new(Diagnosis)
+	d.running.Go(func() {
+		if d.k, d.cannot = j.pricer(self); d.cannot == nil {
+			d.because = because(d.k, in[self])
+		}
+	})
+	d.running.Go(func() {
+		c := rules.NewCase(in[self], j.steps[self])
+		c.Ranks = &rules.Ranks{Meetings: j.meet, Steps: j.steps, Self: self, Apart: j.whyApart()}
+		d.found = rules.Run(c, rules.All)
+	})
+	return d, nil
+}
+
+// WhatIfRanks predicts the step of a job with changes to all of its ranks, replayed together; of is the place of the capture whose step
+// it is, the slowest, or that an error is about. Of one capture it is WhatIf.
+func WhatIfRanks(in []*facts.Facts, opt facts.StepOptions, wanted []string) (x *report.WhatIf, of int, err error) {
+	if len(in) == 1 {
+		x, err = WhatIf(in[0], opt, wanted)
+		return x, 0, err
+	}
+	j, of, err := newJob(in, opt)
+	if err != nil {
+		return nil, of, err
+	}
+	of = j.slowest()
+	k, err := j.pricer(of)
+	if err != nil {
+		return nil, of, err
+	}
+	if x, err = ask(k, j.steps[of], wanted); err != nil {
+		return nil, of, err
+	}
+	path := in[of].Trace.Info.Path
+	if j.apart != "" {
+		x.Notes = append(x.Notes, fmt.Sprintf("only the slowest rank was replayed, %s: %s", path, j.apart))
+	} else {
+		x.Notes = append(x.Notes, fmt.Sprintf("%d ranks were replayed together; the step is that of the slowest, %s", len(in), path))
+	}
+	return x, of, nil
+}
+
+// applyToRanks makes a change to a program and to all those that it is replayed with. It was made if it was made to one of them.
+func applyToRanks(c *changes.Change, e *replay.Edit, arg string) (int, error) {
+	if e.Ranks == nil || c.Together {
+		return c.Apply(e, arg)
+	}
+	n, err := c.Apply(e, arg)
+	if err != nil && !errors.Is(err, changes.ErrNoMatch) {
+		return n, err
+	}
+	for _, other := range e.Ranks {
+		if other == e {
+			continue
+		}
+		more, otherErr := c.Apply(other, arg)
+		if otherErr == nil {
+			n, err = n+more, nil
+		}
+	}
+	return n, err
+}
