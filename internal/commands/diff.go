@@ -75,7 +75,7 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	if len(args) != 2 {
-		return errCall("diff: want BEFORE and AFTER (got %d arguments); several runs of one side are a directory or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
+		return errCall("diff: want BEFORE and AFTER, got %d; several runs of one side are a directory or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
 	}
 	effect, err := parseShare("--min-effect", *c.effect)
 	if err != nil {

@@ -149,6 +149,12 @@ func (c *comparison) warn(d *Difference) {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("one report a side does not show how much runs scatter; taken for it are the %.0f %% that launches of one kernel on the same data do under ncu", 100*reportScatter))
 		}
 	}
+	if s := d.Step; s != nil {
+		d.Warnings = append(d.Warnings, s.Warnings...)
+		if s.ChangePct != nil && s.Before > 0 && math.Abs(100*(s.After/s.Before-1)-*s.ChangePct) > s.LimitPct {
+			d.Warnings = append(d.Warnings, "single runs are far off: the times are medians over runs, the change is between their means")
+		}
+	}
 	if s := d.Step; s != nil && len(d.Explained) > 0 {
 		sum := 0.0
 		for _, x := range d.Explained {

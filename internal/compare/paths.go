@@ -75,7 +75,11 @@ func (p *paths) node(event int32, depth int) int32 {
 	if id, ok := p.of[event]; ok && depth == 0 {
 		return id
 	}
-	id := p.intern(pathKey{p.node(p.tree.Parent[event], depth+1), p.tree.Label[event]})
+	parent, label := p.node(p.tree.Parent[event], depth+1), p.tree.Label[event]
+	id := parent
+	if p.nodes[parent].label != label { // an operator that calls itself again, as one under autocast does, is one
+		id = p.intern(pathKey{parent, label})
+	}
 	if depth == 0 {
 		p.of[event] = id
 	}

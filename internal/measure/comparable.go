@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Differences says in what two sets of runs differ so that a comparison of their times means little:
@@ -41,6 +42,10 @@ type field struct {
 	of   func(*Run) string
 }
 
+// driverAPI begins a driver of which only the version of CUDA that it implements is known, as timelines have it: that
+// can be compared with its like only.
+const driverAPI = "API "
+
 func machineFields() []field {
 	return []field{
 		{"GPU", func(r *Run) string { return r.Machine.GPU }},
@@ -50,7 +55,19 @@ func machineFields() []field {
 			}
 			return fmt.Sprint(r.Machine.GPUs)
 		}},
-		{"driver", func(r *Run) string { return r.Machine.Driver }},
+		{"driver", func(r *Run) string {
+			if strings.HasPrefix(r.Machine.Driver, driverAPI) {
+				return ""
+			}
+			return r.Machine.Driver
+		}},
+		{"driver's API", func(r *Run) string {
+			api, _ := strings.CutPrefix(r.Machine.Driver, driverAPI)
+			if api == r.Machine.Driver {
+				return ""
+			}
+			return api
+		}},
 		{"CUDA", func(r *Run) string { return r.Machine.CUDA }},
 		{"clocks", func(r *Run) string { return r.Machine.Clocks }},
 	}

@@ -41,7 +41,11 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 	}
 	for i := range d.Kernels {
 		k := &d.Kernels[i]
-		row("kernel", strings.Join(k.Before, " | ")+" -> "+strings.Join(k.After, " | "), &k.Change, k.Verdict)
+		name := strings.Join(k.Before, " | ")
+		if after := strings.Join(k.After, " | "); after != name {
+			name += " -> " + after
+		}
+		row("kernel", name, &k.Change, k.Verdict)
 	}
 	for _, x := range d.Operators {
 		c.Write([]string{"operator", Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs), number(x.ChangeMs), "", "", "", "", ""})
@@ -57,6 +61,8 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 		icon := map[string]string{"faster": "✅", "slower": "❌", "same": "➖", "undecided": "❔"}[d.Step.Verdict]
 		m.line("### " + icon + " " + m.text(stepWords(d)))
 	}
+	m.line("")
+	m.line("before " + m.text(sideWords(d.Before)) + "<br>after " + m.text(sideWords(d.After)))
 	if !d.Comparable {
 		m.line("")
 		m.line("> **Not comparable:** " + m.text(strings.Join(d.WhyNot, "; ")))
@@ -86,7 +92,7 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 			moved = append(moved, cells)
 		}
 	}
-	m.fold("What moved", []string{"measure", "before", "after", "change", "95 % interval", "verdict"}, "lrrrrl", moved)
+	m.fold("Measures", []string{"measure", "before", "after", "change", "95 % interval", "verdict"}, "lrrrrl", moved)
 	for i := range d.Kernels {
 		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
 			kernels = append(kernels, []string{m.code(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), m.pair(k.CallsBefore, k.CallsAfter), m.kernelVerdict(k)})

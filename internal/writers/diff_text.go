@@ -131,6 +131,14 @@ func short(x float64) string {
 	return fixed(x, 2)
 }
 
+// worthMs is what a repair is worth.
+func worthMs(ms float64) string {
+	if ms < 0.0005 {
+		return "0"
+	}
+	return about(ms)
+}
+
 // tally is a count, which is a mean over steps: without decimals where it is whole.
 func tally(x float64) string {
 	if math.Abs(x-math.Round(x)) < 0.005 {
@@ -209,7 +217,7 @@ func (p *printer) diffFindings(d *compare.Difference) {
 			text := x.Rule + ": " + x.Title
 			switch {
 			case x.BeforeMs != nil && x.AfterMs != nil && (*x.BeforeMs >= 0.0005 || *x.AfterMs >= 0.0005):
-				text += fmt.Sprintf(" (worth %s ms, before %s)", about(*x.AfterMs), about(*x.BeforeMs))
+				text += fmt.Sprintf(" (worth %s ms, before %s)", worthMs(*x.AfterMs), worthMs(*x.BeforeMs))
 			case x.AfterMs != nil && x.BeforeMs == nil && *x.AfterMs >= 0.0005:
 				text += fmt.Sprintf(" (worth %s ms)", about(*x.AfterMs))
 			case x.BeforeMs != nil && x.AfterMs == nil && *x.BeforeMs >= 0.0005:
@@ -252,9 +260,13 @@ func (p *printer) diffMeasures(d *compare.Difference) {
 		rows = append(rows, append(cells[:5], c.Verdict, runs))
 	}
 	p.heading("Measures, those that moved first")
+	columns := []gridColumn{{head: "measure", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true},
+		{head: "95 % interval", right: true, drop: 3}, {head: "verdict"}, {head: "runs to tell", right: true, drop: 4}}
+	if !slices.ContainsFunc(rows, func(row []string) bool { return row[6] != "" }) {
+		columns = columns[:6]
+	}
 	if len(rows) > 0 {
-		p.grid([]gridColumn{{head: "measure", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true},
-			{head: "95 % interval", right: true, drop: 3}, {head: "verdict"}, {head: "runs to tell", right: true, drop: 4}}, rows)
+		p.grid(columns, rows)
 	}
 	var rest []string
 	if more := undecided - maxUndecided; more > 0 {
