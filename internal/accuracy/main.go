@@ -113,6 +113,16 @@ type Set struct {
 	Predictions []*Prediction
 }
 
+// cure is the variant in which what was planted in v is repaired, or nil.
+func cure(all []*Variant, v *Variant) *Variant {
+	for _, x := range all {
+		if x.Case == v.Case && x.Base == v.Name && x.Name == "fixed" && x.StepMs() > 0 && v.StepMs() > 0 {
+			return x
+		}
+	}
+	return nil
+}
+
 // measureFolder measures every capture of a folder.
 func measureFolder(ctx context.Context, dir, timings string, only *regexp.Regexp) (*Set, error) {
 	truth := make(Truth)
@@ -142,6 +152,7 @@ func measureFolder(ctx context.Context, dir, timings string, only *regexp.Regexp
 				return nil, fmt.Errorf("%s: %w", v.Paths[f.name], err)
 			}
 			fmt.Fprintf(os.Stderr, "%s/%s %s\n", v.Case, v.Name, f.name)
+			c.Cure = cure(all, v)
 			set.Captures, set.Predictions = append(set.Captures, c), append(set.Predictions, p...)
 		}
 	}

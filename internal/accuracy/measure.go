@@ -23,8 +23,9 @@ type Capture struct {
 	SelfPct float64
 	Now     Estimate // the step without the profiler
 	Report  *report.Report
-	Steps   int    // how many of the program's steps what was taken for one holds: more than one where only a rhythm marks them
-	Again   *Again // the repair made once more, where it was made already
+	Steps   int      // how many of the program's steps what was taken for one holds: more than one where only a rhythm marks them
+	Again   *Again   // the repair made once more, where it was made already
+	Cure    *Variant // the program with what was planted repaired; nil if it was not timed
 }
 
 // Again is a repair applied to the program that has it: it must gain nothing.
@@ -74,7 +75,7 @@ const drainedWhy = "loader workers: the steps captured are not those of a long r
 // UnderTruth is the repaired step as a share of the step before, both as captured with the tool: steps of the device. Where the
 // repaired program was not captured, it is by the program's own clock; 0 if that was not read.
 func (p *Prediction) UnderTruth() float64 {
-	if p.After == nil || p.Fixed.drained() || p.Report.Steps.MeanMs == 0 {
+	if p.After == nil || p.After.Why != "" || p.Fixed.drained() || p.Report.Steps.MeanMs == 0 {
 		return p.ClockTruth()
 	}
 	return p.After.measuredMs() / p.measuredMs()
@@ -128,7 +129,7 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 		return nil, nil, err
 	}
 	c.SelfPct, c.Steps = x.SelfErrorPct, c.stepsInOne()
-	if c.Report.Steps.Source == "none" && c.Steps == 1 && wholeRatio(c.Report.Steps.MeanMs, c.Under[c.Format]) != 1 {
+	if c.Report.Steps.Source == "none" && c.Steps == 1 && (wholeRatio(c.Report.Steps.MeanMs, c.Under[c.Format]) != 1 || c.Report.Steps.MeanMs > maxWhole*c.StepMs()) {
 		c.Why = "no steps are found in it: how many of the program's the whole holds is not known"
 		return c, nil, nil
 	}
@@ -192,7 +193,7 @@ func (c *Capture) stepsInOne() int {
 	return n
 }
 
-// wholeRatio is how many times one time goes into another, if it is about a whole number; else 0. From maxWhole on, every number is.
+// wholeRatio is how many times one time goes into another, if it is about a whole number below maxWhole; else 0.
 func wholeRatio(ms, stepMs float64) int {
 	if stepMs <= 0 {
 		return 0
@@ -207,7 +208,7 @@ func wholeRatio(ms, stepMs float64) int {
 const (
 	// wholeSteps is how far a rhythm may be from a whole number of steps, as a share of it.
 	wholeSteps = 0.1
-	maxWhole   = 5 // times wholeSteps is half a step
+	maxWhole   = 13 // captures hold 3 to 12 steps
 )
 
 // perStep is an estimate of one step of the program.

@@ -59,6 +59,10 @@ func (p *Page) summary(b *strings.Builder) {
 		now := s.nowTally()
 		rows = append(rows, now.row("the step as it is, without a tool"))
 		table(b, []string{"predicted step", "n", "mean error", "median", "largest", "truth in range", "median width of the range"}, "lrrrrrr", rows)
+		if n := now.vague(); n > 0 {
+			fmt.Fprintf(b, "\nOf the steps as they are, %d have a range wider than half of the estimate: the report gives those as \"takes A to B ms; this capture cannot tell better\". The other ranges are %s wide in the median.\n",
+				n, share(quantile(now.clear(), 0.5)))
+		}
 		gains, right := s.gainTally()
 		fmt.Fprintf(b, "\nError of the *gain*: %s on average over %d predictions (median %s); a gain was promised where there was none %d times.\n",
 			share(gains.mean()), gains.Len(), share(quantile(gains.errors, 0.5)), right)

@@ -40,6 +40,11 @@ func judge(c *Capture) Verdict {
 	if c.Rule == "" {
 		v.Out = "nothing was planted"
 	}
+	if v.Base && c.Cure != nil && !byPresence(c.Rule) {
+		if gain := 1 - c.Cure.StepMs()/c.Variant.StepMs(); gain < leastGain {
+			v.Out = fmt.Sprintf("what was planted costs nothing there: its repair takes %.1f %% less by the program's clock", 100*gain)
+		}
+	}
 	for i := range c.Report.Findings {
 		v.Found = append(v.Found, c.Report.Findings[i].Rule)
 	}

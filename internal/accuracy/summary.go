@@ -26,6 +26,17 @@ func (t *Tally) Add(e Estimate, truth float64) {
 	}
 }
 
+// vagueWidth is the width from which on a report says that a range is no answer.
+const vagueWidth = 0.5
+
+// clear is the widths of the ranges that are answers.
+func (t *Tally) clear() []float64 {
+	return slices.DeleteFunc(slices.Clone(t.widths), func(w float64) bool { return w > vagueWidth })
+}
+
+// vague is how many ranges are none.
+func (t *Tally) vague() int { return len(t.widths) - len(t.clear()) }
+
 func (t *Tally) Len() int { return len(t.errors) }
 
 func (t *Tally) mean() float64 {

@@ -128,7 +128,7 @@ func profilerWords(r *report.Report) string {
 	case len(r.Inputs) > 1:
 		what = "a step of the slowest input"
 	}
-	return fmt.Sprintf("That is under %s; without it %s likely takes %s ms %s.", x.Tool, what, about(x.UnprofiledStepMs), bounds(x.UnprofiledStepMs, x.LowMs, x.HighMs))
+	return fmt.Sprintf("That is under %s; without it %s %s.", x.Tool, what, freeWords(x.UnprofiledStepMs, x.LowMs, x.HighMs))
 }
 
 // A becauseRow is a cause of which much more, or much less, idle time disappears than is seen in it.

@@ -58,14 +58,26 @@ func bounds(ms, low, high float64) string {
 	return "(" + fixed(low, d) + " to " + fixed(high, d) + ")"
 }
 
+// vague is the width of a range, as a share of the estimate, from which on the estimate is no answer: the bounds are.
+const vague = 0.5
+
+// freeWords is what something takes without the profiler, with the verb.
+func freeWords(ms, low, high float64) string {
+	if high-low <= vague*ms {
+		return fmt.Sprintf("likely takes %s ms %s", about(ms), bounds(ms, low, high))
+	}
+	d := aboutDigits(ms)
+	return fmt.Sprintf("takes %s to %s ms (this capture cannot tell better; time it without the profiler)", fixed(low, d), fixed(high, d))
+}
+
 // measuredWords is the step as it is now, in a sentence or two.
 func measuredWords(x *report.WhatIf) string {
 	u := x.Unprofiled
 	if u.Tool == "" {
 		return fmt.Sprintf("A step was measured at %s ms.", about(x.MeasuredStepMs))
 	}
-	return fmt.Sprintf("A step was measured at %s ms under %s; without the profiler it likely takes %s ms %s.",
-		about(x.MeasuredStepMs), u.Tool, about(u.NowMs), bounds(u.NowMs, u.NowLowMs, u.NowHighMs))
+	return fmt.Sprintf("A step was measured at %s ms under %s; without the profiler it %s.",
+		about(x.MeasuredStepMs), u.Tool, freeWords(u.NowMs, u.NowLowMs, u.NowHighMs))
 }
 
 // predictedWords is the step with the changes, in a sentence.
