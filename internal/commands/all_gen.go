@@ -4,12 +4,14 @@ package commands
 
 // All is every command, by name.
 var All = []*Command{
+	&benchCommand,
 	&checkCommand,
 	&completionCommand,
 	&demoCommand,
 	&diffCommand,
 	&exportCommand,
 	&helpCommand,
+	&historyCommand,
 	&infoCommand,
 	&kernelCommand,
 	&reportCommand,
