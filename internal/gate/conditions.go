@@ -27,7 +27,7 @@ func (c *check) slower(q *question, row *Row, e stat.Effect) {
 		return
 	}
 	row.Verdict = NotComparable
-	row.Why = fmt.Sprintf("%s was %.1f %% lower in the new runs, which may explain up to +%.1f %% by itself; lock the clocks (nvidia-smi -lgc), or measure both sides in turn", name, 100*drop, 100*explained)
+	row.Why = fmt.Sprintf("%s was %.1f %% lower in the new runs, which may explain up to +%.1f %% by itself (a program that draws more power lowers it, too); lock the clocks (nvidia-smi -lgc), or measure both sides in turn", name, 100*drop, 100*explained)
 }
 
 // clockDrop is by which share the clock of the new runs is lower, of the clock that dropped most; 0: not, or not known.

@@ -199,3 +199,34 @@ func TestGitHubLines(t *testing.T) {
 		}
 	}
 }
+
+// The JSON contract of check: keys, verdicts, and lists that are never null.
+func TestCheckContract(t *testing.T) {
+	var out bytes.Buffer
+	if err := CheckJSON(&out, aCheck(t)); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"why_not", "warnings", "unmatched", "inputs", "measures"} {
+		if _, ok := got[key].([]any); !ok {
+			t.Errorf("%s is no list: %v", key, got[key])
+		}
+	}
+	if got["schema"] != 1.0 || !slices.Contains([]string{"pass", "regression", "inconclusive", "not_comparable"}, got["verdict"].(string)) {
+		t.Errorf("%v, %v", got["schema"], got["verdict"])
+	}
+	for _, x := range got["measures"].([]any) {
+		m := x.(map[string]any)
+		for _, key := range []string{"name", "before", "after", "change_pct", "low_pct", "high_pct", "limit", "verdict", "runs_needed"} {
+			if _, ok := m[key]; !ok {
+				t.Errorf("%v has no %s", m["name"], key)
+			}
+		}
+		if low, ok := m["low_pct"].(float64); ok && (low > m["change_pct"].(float64) || m["high_pct"].(float64) < m["change_pct"].(float64)) {
+			t.Errorf("%v: %v is not between %v and %v", m["name"], m["change_pct"], low, m["high_pct"])
+		}
+	}
+}
