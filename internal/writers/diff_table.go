@@ -59,6 +59,9 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
 	if d.Step != nil {
 		icon := map[string]string{"faster": "✅", "slower": "❌", "same": "➖", "undecided": "❔"}[d.Step.Verdict]
+		if !d.Comparable {
+			icon = "❔"
+		}
 		m.line("### " + icon + " " + m.text(stepWords(d)))
 	}
 	m.line("")
@@ -95,10 +98,11 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	m.fold("Measures", []string{"measure", "before", "after", "change", "95 % interval", "verdict"}, "lrrrrl", moved)
 	for i := range d.Kernels {
 		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
-			kernels = append(kernels, []string{m.code(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), m.pair(k.CallsBefore, k.CallsAfter), m.kernelVerdict(k)})
+			verdict, how := kernelVerdict(k)
+			kernels = append(kernels, []string{m.code(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), m.pair(k.CallsBefore, k.CallsAfter), verdict, how})
 		}
 	}
-	m.fold("Kernels, ms of a step", []string{"kernel", "before", "after", "change", "launches", "verdict"}, "lrrrrl", kernels)
+	m.fold("Kernels, ms of a step", []string{"kernel", "before", "after", "change", "launches", "verdict", "matched by"}, "lrrrrll", kernels)
 	for _, x := range d.Warnings {
 		m.line("")
 		m.line("> " + m.text(x))

@@ -71,7 +71,11 @@ func stepWords(d *compare.Difference) string {
 	}
 	switch s.Verdict {
 	case "faster", "slower":
-		text += ". It is " + s.Verdict + "."
+		text += ". It is " + s.Verdict
+		if !d.Comparable {
+			text += "; what else differs may be why"
+		}
+		text += "."
 	case "same":
 		text += fmt.Sprintf(". That is no change of %s %% or more.", tally(s.LimitPct))
 	default:
@@ -177,8 +181,12 @@ func (p *printer) diffPrediction(d *compare.Difference) {
 	if !x.InRange {
 		in = "outside"
 	}
-	p.prose("", 0, p.clean(fmt.Sprintf("Predicted of %s: %s %% of the step before (%s to %s); achieved: %s %%, %s the range (the prediction is %s %% off).",
-		strings.Join(x.Changes, ", "), short(100*x.Ratio), short(100*x.Low), short(100*x.High), short(100*x.Achieved), in, signed(x.ErrorPct))))
+	off := "long"
+	if x.ErrorPct < 0 {
+		off = "short"
+	}
+	p.prose("", 0, p.clean(fmt.Sprintf("Predicted of %s: %s %% of the step before (%s to %s); achieved: %s %%, %s the range (the prediction is %s %% too %s).",
+		strings.Join(x.Changes, ", "), short(100*x.Ratio), short(100*x.Low), short(100*x.High), short(100*x.Achieved), in, short(math.Abs(x.ErrorPct)), off)))
 }
 
 func (p *printer) diffExplained(d *compare.Difference) {
@@ -360,14 +368,15 @@ func (p *printer) diffKernels(d *compare.Difference) {
 	var rows [][]string
 	for i := range d.Kernels {
 		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
-			rows = append(rows, []string{p.clean(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), p.pair(k.CallsBefore, k.CallsAfter), p.kernelVerdict(k)})
+			verdict, how := kernelVerdict(k)
+			rows = append(rows, []string{p.clean(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), p.pair(k.CallsBefore, k.CallsAfter), verdict, how})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
 	p.heading("Kernels, most change first (ms of a step)")
-	p.grid([]gridColumn{{head: "kernel", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true}, {head: "launches", right: true, drop: 3}, {head: "verdict"}}, rows)
+	p.grid([]gridColumn{{head: "kernel", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true}, {head: "launches", right: true, drop: 3}, {head: "verdict"}, {head: "matched by", drop: 4}}, rows)
 }
 
 // pair is two counts, or one where they are the same.
@@ -379,18 +388,19 @@ func (p *printer) pair(before, after float64) string {
 	return b + p.pick("→", "->") + a
 }
 
-func (p *printer) kernelVerdict(k *compare.KernelChange) string {
+// kernelVerdict is the verdict on a row of kernels, and what makes both sides the same work where that is not the name.
+func kernelVerdict(k *compare.KernelChange) (verdict, how string) {
 	switch {
 	case len(k.Before) == 0:
-		return "new"
+		return "new", ""
 	case len(k.After) == 0:
-		return "gone"
-	case k.How != "name" && k.How != "renamed":
-		return k.Verdict + ", " + k.How
+		return "gone", ""
+	case k.How == "name":
+		return k.Verdict, ""
 	case k.How == "renamed":
-		return k.Verdict + ", renamed"
+		return k.Verdict, "like name"
 	}
-	return k.Verdict
+	return k.Verdict, k.How
 }
 
 // kernelPair is what a row of kernels is called.
