@@ -20,6 +20,7 @@ type Centre struct {
 // runs' medians (on the values where one is not positive), as in Compare, wider by the square root of pi/2
 // because it is the median that is told: its variance is at most so many times the mean's.
 func CentreOf(runs [][]float64) Centre {
+	runs = measured(runs)
 	values := medians(runs)
 	c := Centre{Runs: len(values), Low: math.Inf(-1), High: math.Inf(1)}
 	if len(values) == 0 {
@@ -27,10 +28,7 @@ func CentreOf(runs [][]float64) Centre {
 		return c
 	}
 	c.Median, c.Modes = median(values), modesOf(values, runs)
-	e := Effect{positive: true}
-	for _, x := range values {
-		e.positive = e.positive && x > 0
-	}
+	e := Effect{positive: positive(values, runs)}
 	scaled := e.scale(values)
 	var spread estimate
 	if n := float64(len(scaled)); n > 1 {
@@ -46,11 +44,7 @@ func CentreOf(runs [][]float64) Centre {
 	} else {
 		c.OfSteps = true
 		c.Warnings = append(c.Warnings, "one run: the interval is over its steps, and modes between runs are not in it")
-		steps := only(runs)
-		for _, x := range steps {
-			e.positive = e.positive && x > 0
-		}
-		spread = ofSteps(e.scale(steps))
+		spread = ofSteps(e.scale(runs[0]))
 	}
 	if half := quantileT(1-intervalTail, spread.df) * math.Sqrt(spread.variance); !math.IsInf(half, 1) && !math.IsNaN(half) {
 		if e.positive {

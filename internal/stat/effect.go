@@ -86,15 +86,21 @@ const (
 // at a level that makes one false alarm in a hundred families. Same needs the interval within the
 // smallest effect on both sides.
 func Compare(q Question) Effect {
+	given := len(q.Before) + len(q.After)
+	q.Before, q.After = measured(q.Before), measured(q.After)
+	q.Noise, q.MinEffect, q.MinAbsolute = q.Noise.sane(), notNegative(q.MinEffect), notNegative(q.MinAbsolute)
 	before, after := medians(q.Before), medians(q.After)
 	e := Effect{RunsBefore: len(before), RunsAfter: len(after)}
+	if lost := given - len(before) - len(after); lost > 0 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d runs are passed over: without samples, or with one that is no number", lost, given))
+	}
 	if len(before) == 0 || len(after) == 0 {
 		e.Low, e.High = math.Inf(-1), math.Inf(1)
 		e.Warnings = append(e.Warnings, "nothing was measured on one side")
 		return e
 	}
 	e.Before, e.After = median(before), median(after)
-	e.positive = slices.Min(before) > 0 && slices.Min(after) > 0
+	e.positive = positive(before, q.Before) && positive(after, q.After)
 	e.ModesBefore, e.ModesAfter = modesOf(before, q.Before), modesOf(after, q.After)
 	e.Limit = q.MinEffect
 	if e.Before != 0 {
@@ -128,11 +134,11 @@ func (e *Effect) estimate(q Question, before, after []float64) {
 			}
 			e.spread[i] = estimate{(ss + noise.Runs*noise.SD*noise.SD) / df / n, df}
 			if n == 1 { // its median is known no better than its steps allow; of several runs that is in their scatter
-				e.spread[i] = e.spread[i].plus(ofSteps(e.scale(only(side.sample))))
+				e.spread[i] = e.spread[i].plus(ofSteps(e.scale(side.sample[0])))
 			}
 		default:
 			e.OfSteps = true
-			e.spread[i] = ofSteps(e.scale(only(side.sample)))
+			e.spread[i] = ofSteps(e.scale(side.sample[0]))
 		}
 	}
 	if sides := e.spread; !e.OfSteps {
@@ -256,17 +262,28 @@ func (a estimate) plus(b estimate) estimate {
 	case a.variance == 0:
 		return b
 	}
-	sum := a.variance + b.variance
-	return estimate{sum, sum * sum / (a.variance*a.variance/a.df + b.variance*b.variance/b.df)}
+	sum, df := satterthwaite(a, b)
+	return estimate{sum, df}
 }
 
 // welch is the standard error of the difference of two centres, and Welch and Satterthwaite's degrees of freedom.
 func welch(s [2]estimate) (se, df float64) {
-	sum := s[0].variance + s[1].variance
-	if sum*sum == 0 {
+	switch sum := s[0].variance + s[1].variance; {
+	case math.IsInf(sum, 1): // a single step says nothing
+		return sum, 1
+	case sum == 0:
 		return 0, max(1, s[0].df+s[1].df)
 	}
-	return math.Sqrt(sum), sum * sum / (s[0].variance*s[0].variance/max(1e-9, s[0].df) + s[1].variance*s[1].variance/max(1e-9, s[1].df))
+	sum, df := satterthwaite(s[0], s[1])
+	return math.Sqrt(sum), df
+}
+
+// satterthwaite is the sum of two variances, of which one is above zero, and the degrees of freedom of it. Each
+// counts by its share, since the square of a variance may not fit.
+func satterthwaite(a, b estimate) (sum, df float64) {
+	sum = a.variance + b.variance
+	x, y := a.variance/sum, b.variance/sum
+	return sum, 1 / (x*x/max(1e-9, a.df) + y*y/max(1e-9, b.df))
 }
 
 // ofSteps is the variance of the median of one run's steps, with their autocorrelation: the variance of a
@@ -299,25 +316,49 @@ func quantileT(p, df float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: max(df, 0.5)}.Quantile(p)
 }
 
-// medians is each run's median; runs without samples, or with one that is no number, are passed over.
-func medians(runs [][]float64) []float64 {
-	var out []float64
+// largest is beyond what any program measures, and what squares and sums can still hold.
+const largest = 1e150
+
+// measured is the runs that can be reckoned with: runs without samples, or with one that is no number or
+// beyond largest, are passed over.
+func measured(runs [][]float64) [][]float64 {
+	var out [][]float64
 	for _, r := range runs {
-		if len(r) > 0 && !slices.ContainsFunc(r, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
-			out = append(out, median(r))
+		if len(r) > 0 && !slices.ContainsFunc(r, func(x float64) bool { return !(math.Abs(x) <= largest) }) {
+			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// only is the samples of the one run that has any.
-func only(runs [][]float64) []float64 {
-	for _, r := range runs {
-		if len(r) > 0 {
-			return r
-		}
+// sane is the noise, or none where it is not one.
+func (n Noise) sane() Noise {
+	if !(n.SD >= 0 && n.SD <= largest && n.Runs > 0 && n.Runs <= largest) {
+		return Noise{}
 	}
-	return nil
+	return n
+}
+
+// notNegative is x, or 0 where it is below or no number.
+func notNegative(x float64) float64 {
+	if x > 0 {
+		return x
+	}
+	return 0
+}
+
+// medians is each run's median.
+func medians(runs [][]float64) []float64 {
+	out := make([]float64, len(runs))
+	for i, r := range runs {
+		out[i] = median(r)
+	}
+	return out
+}
+
+// positive says whether the test of these runs can be on logarithms: of a single run the steps are looked at too.
+func positive(medians []float64, runs [][]float64) bool {
+	return slices.Min(medians) > 0 && (len(runs) > 1 || slices.Min(runs[0]) > 0)
 }
 
 func median(v []float64) float64 {

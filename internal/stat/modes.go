@@ -12,7 +12,7 @@ const fewestForModes = 6
 func modesOf(medians []float64, runs [][]float64) []float64 {
 	values := medians
 	if len(medians) == 1 {
-		values = only(runs)
+		values = runs[0]
 	}
 	if low, high, two := Modes(values); two {
 		return []float64{low, high}
@@ -32,9 +32,13 @@ func Modes(values []float64) (low, high float64, two bool) {
 	}
 	v := slices.Clone(values)
 	slices.Sort(v)
+	scale := v[n-1] - v[0]
+	if !(scale > 0 && scale <= math.MaxFloat64) {
+		return 0, 0, false // all equal, or no numbers
+	}
 	sum, squares := make([]float64, n+1), make([]float64, n+1)
 	for i, x := range v {
-		x -= v[0] // against cancellation
+		x = (x - v[0]) / scale // against cancellation and overflow
 		sum[i+1], squares[i+1] = sum[i]+x, squares[i]+x*x
 	}
 	within := func(i, j int) float64 {
@@ -49,7 +53,7 @@ func Modes(values []float64) (low, high float64, two bool) {
 		}
 	}
 	low, high = mean(v[:cut]), mean(v[cut:])
-	spread := math.Sqrt((within(0, cut)/float64(cut-1) + within(cut, n)/float64(n-cut-1)) / 2)
+	spread := scale * math.Sqrt((within(0, cut)/float64(cut-1)+within(cut, n)/float64(n-cut-1))/2)
 	gap := v[cut] - v[cut-1]
 	return low, high, high-low > modeDistance(n)*spread && gap > 2*spread && high-low > 1e-3*math.Abs(low)
 }
