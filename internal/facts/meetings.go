@@ -79,7 +79,9 @@ func Meet(in []*Facts) *Meetings {
 					classes[name] = append(classes[name], nil)
 				}
 				classes[name][party] = list
-				m.Ran[party] += len(list)
+				if name != exchanges {
+					m.Ran[party] += len(list)
+				}
 			}
 		}
 	}
@@ -88,7 +90,7 @@ func Meet(in []*Facts) *Meetings {
 	m.OffsetNs = make([]int64, len(m.Parties))
 	aligned := m.align(classes, names)
 	for _, name := range names {
-		m.match(classes[name], aligned)
+		m.match(classes[name], aligned, name == exchanges)
 	}
 	slices.SortStableFunc(m.All, func(a, b Meeting) int { return cmp.Compare(m.endNs(a), m.endNs(b)) })
 	return m
@@ -129,6 +131,13 @@ func (m *Meetings) WaitNs(x *Meeting, party int) int64 {
 	return max(0, min(last-m.ArrivalNs(x, party), w.EndNs[row]-w.StartNs[row]))
 }
 
+// exchanges is the class of kernels that are an all-to-all or a point-to-point transfer, and do not tell: NCCL has one kernel for both. They met
+// if all parties were done with them at one moment, and else are left alone.
+const exchanges = "\x01exchanges"
+
+// maxExchanges bounds how many of them are looked at: a pipeline's transfers are many, and meet nobody.
+const maxExchanges = 1 << 16
+
 // encounters is the collectives of a device by process group, in the order in which they ran; "" where no group is recorded.
 // Point-to-point transfers have two parties of which the kernel does not say which, and are left out.
 func (f *Facts) encounters(device uint32) map[string][]encounter {
@@ -150,7 +159,11 @@ func (f *Facts) encounters(device uint32) map[string][]encounter {
 			}
 			groupOf[w.Stream[i]] = group
 		}
-		if isPointToPoint(kind, name) {
+		switch exchange := strings.Contains(name, "SendRecv"); {
+		case isPointToPoint(kind), exchange && kind == "" && len(out[exchanges]) >= maxExchanges:
+			continue
+		case exchange && kind == "":
+			out[exchanges] = append(out[exchanges], encounter{int32(i), name, w.StartNs[i], w.EndNs[i]})
 			continue
 		}
 		if group == "" {
@@ -189,15 +202,10 @@ func textAt(t *model.Trace, column []model.StringID, row model.CollectiveRow) st
 	return ""
 }
 
-// isPointToPoint says whether a kernel sends to or receives from one peer. NCCL's all-to-all uses the same kernel: its record tells.
-func isPointToPoint(collective, kernel string) bool {
-	switch collective = strings.ToLower(collective); {
-	case strings.Contains(collective, "send"), strings.Contains(collective, "recv"):
-		return true
-	case collective != "":
-		return false
-	}
-	return strings.Contains(kernel, "SendRecv")
+// isPointToPoint says whether what is recorded of a collective is that it sends to or receives from one peer.
+func isPointToPoint(collective string) bool {
+	collective = strings.ToLower(collective)
+	return strings.Contains(collective, "send") || strings.Contains(collective, "recv")
 }
 
 // align finds the offset of each party's clock, from one that is aligned already to one that shares a process group with it.
@@ -221,6 +229,9 @@ func (m *Meetings) align(classes map[string][][]encounter, names []string) []boo
 			}
 			for _, name := range names {
 				lists := classes[name]
+				if name == exchanges {
+					continue
+				}
 				for q := 0; q < len(lists) && p < len(lists) && !done[p]; q++ {
 					if !done[q] || q == p {
 						continue
@@ -296,15 +307,16 @@ func sideBySide(a, b []encounter, guess int64, known bool) (shift int, offset in
 	return fits[best].shift, fits[best].offset, true
 }
 
-// match makes meetings of one process group's collectives: those of its first party, with what lies beside them of the others.
-func (m *Meetings) match(lists [][]encounter, aligned []bool) {
+// match makes meetings of one process group's collectives: those of its first party, with what lies beside them of the others. With strict,
+// all parties must have been done with one at one moment.
+func (m *Meetings) match(lists [][]encounter, aligned []bool, strict bool) {
 	var members []int
 	for p, list := range lists {
 		if len(list) > 0 && aligned[p] {
 			members = append(members, p)
 		}
 	}
-	if len(members) < 2 {
+	if len(members) < 2 || strict && len(members) < len(m.Parties) {
 		return
 	}
 	first := members[0]
@@ -324,6 +336,10 @@ func (m *Meetings) match(lists [][]encounter, aligned []bool) {
 		whole := true
 		for _, p := range members[1:] {
 			k := beside(lists[p], i+shifts[p], e, m.OffsetNs[p]-m.OffsetNs[first])
+			if strict && k >= 0 {
+				apart := lists[p][k].end + m.OffsetNs[p] - e.end - m.OffsetNs[first]
+				whole = whole && max(apart, -apart) <= maxStampsApartNs
+			}
 			if whole = whole && k >= next[p]; whole {
 				x.Rows[p], shifts[p], next[p] = lists[p][k].row, k-i, k+1
 			}
@@ -332,6 +348,9 @@ func (m *Meetings) match(lists [][]encounter, aligned []bool) {
 			m.All = append(m.All, x)
 			for _, p := range members {
 				m.Met[p]++
+				if strict {
+					m.Ran[p]++
+				}
 			}
 		}
 	}
