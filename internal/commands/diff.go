@@ -39,7 +39,8 @@ output says so. A change is real if its 95 % interval lies beyond --min-effect.
 What cannot be told is called undecided, with the runs that would tell.
 
 Kernels are matched through renaming, splitting and fusion. What explains the
-change of the step sums to it.`,
+change of the step sums to it. The exit status is 0 whatever changed: the gate
+for CI is lacuna check.`,
 	Examples: []string{
 		"lacuna diff before.json.gz after.json.gz",
 		"lacuna diff 'before/*.sqlite' 'after/*.sqlite' --format markdown",
@@ -54,7 +55,7 @@ change of the step sums to it.`,
 			steps:     flags.String("steps", "", "of captures, only the steps at positions `A:B`, from 0, B excluded"),
 			pattern:   flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
 			effect:    flags.String("min-effect", "2%", "changes under `SHARE` of before are none"),
-			force:     flags.Bool("force", false, "compare what was measured on different GPUs, drivers or libraries"),
+			force:     flags.Bool("force", false, "end with 0 though GPUs, drivers, libraries or shapes differ"),
 			predicted: flags.String("predicted", "", "hold the answer of lacuna whatif --format json in `FILE` against what was achieved"),
 			top:       flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
 		}
@@ -257,7 +258,7 @@ func readWhatIf(path string) (*report.WhatIf, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := readSmall(path)
 	if err != nil {
 		return nil, fmt.Errorf("--predicted: %w", err)
 	}

@@ -34,6 +34,7 @@ func rootHelp(env *Env) string {
 	b.WriteString("  lacuna demo                      try it: a small real capture is built in\n")
 	b.WriteString("  lacuna report trace.json.gz      the answer for your own capture\n")
 	b.WriteString("  lacuna kernel gemm.ncu-rep       why a kernel is slow\n")
+	b.WriteString("  lacuna diff before/ after/       what changed, and whether it is real\n")
 	b.WriteString("  lacuna stats run.sqlite --list   every table there is\n\nCommands:\n")
 	for _, c := range env.shelf {
 		fmt.Fprintf(&b, "  %-12s%s\n", c.Name, c.Title)

@@ -113,7 +113,7 @@ func noMatch(in []*profile.Report, opt Options) error {
 		if opt.Launch >= 0 {
 			what = fmt.Sprintf("--kernel %s --launch %d: matches no launch", opt.Kernel, opt.Launch)
 		}
-		return &NoMatchError{fmt.Sprintf("%s (have %q%s)", what, names, more)}
+		return &NoMatchError{fmt.Sprintf("%s (have %s%s)", what, strings.Join(names, ", "), more)}
 	}
 	return &NoMatchError{fmt.Sprintf("--launch %d: there is no such launch (have 0 to %d)", opt.Launch, last)}
 }

@@ -99,7 +99,7 @@ func TestPicking(t *testing.T) {
 		want string
 	}{
 		{Options{Launch: 7}, "--launch 7: there is no such launch (have 0 to 6)"},
-		{Options{Launch: -1, Kernel: regexp.MustCompile("x")}, `--kernel x: matches no kernel (have ["a" "b" "c"])`},
+		{Options{Launch: -1, Kernel: regexp.MustCompile("x")}, `--kernel x: matches no kernel (have a, b, c)`},
 		{Options{Launch: 1, Kernel: regexp.MustCompile("^a")}, "--kernel ^a --launch 1: matches no launch"},
 	} {
 		_, err := Build([]*profile.Report{sample()}, test.opt)

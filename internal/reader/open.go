@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"lacuna/internal/measure"
 	"lacuna/internal/model"
 	"lacuna/internal/profile"
 )
@@ -123,6 +124,8 @@ func unknown(src *Source, formats []*Format) error {
 		e.What = "it is empty"
 	case len(trimmed) == 0:
 		e.What = "it begins with nothing but blanks"
+	case measure.IsMetrics(src.Head):
+		e.What, e.Try = "it has measures of runs and no timeline", "lacuna diff and lacuna check compare such files"
 	case trimmed[0] == '{' || trimmed[0] == '[':
 		e.What = "it is JSON without trace events"
 	}
