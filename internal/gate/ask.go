@@ -21,6 +21,14 @@ type question struct {
 	before, after [][]float64
 }
 
+// base is the measure that a question is of, without a statistic.
+func (q *question) base() string {
+	if len(q.names) == 0 {
+		return q.name
+	}
+	return q.names[0]
+}
+
 // ask finds what the rules ask of the measures that there are. A measure is judged by the first rule that matches.
 func (c *check) ask(r *Result) error {
 	names := measure.Names(slices.Concat(c.before, c.after))
@@ -45,6 +53,7 @@ func (c *check) ask(r *Result) error {
 		if len(found) == 0 {
 			continue
 		}
+		already := len(c.questions)
 		if rule.Sum {
 			if err := c.add(r, rule, rule.Pattern, found, p); err != nil {
 				return err
@@ -56,6 +65,12 @@ func (c *check) ask(r *Result) error {
 				return err
 			}
 		}
+		if len(c.questions) == already && !rule.Optional { // a rule that judges nothing must not pass
+			c.questions = append(c.questions, question{name: rule.Pattern, rule: rule, kind: "change", like: c.like(found)})
+		}
+	}
+	if len(c.questions) == 0 {
+		return fmt.Errorf("no rule matches any measure, so that there is nothing to judge")
 	}
 	return nil
 }

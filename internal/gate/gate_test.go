@@ -164,6 +164,8 @@ func TestMeasuresAsked(t *testing.T) {
 		{limits(t, "kernel:old=1%"), "kernel:old", "", ""}, // not comparable: asked for by name
 		{limits(t, "stepp=1%"), "", "", "--limit: no measure stepp (have "},
 		{[]Rule{{Pattern: "stepp", Optional: true}, {Pattern: "step"}}, "step", "", ""},
+		{[]Rule{{Pattern: "stepp", Optional: true}}, "", "", "nothing to judge"},
+		{limits(t, "kernel:*w=1%", "kernel:ol*=1%", "step=1%"), "kernel:*w kernel:ol* step", "kernel:new is only there after; kernel:old is only there before", ""},
 		{limits(t, "step:p90=1%", "step=1%", "step:mean=1%"), "step:p90 step step:mean", "", ""},
 		{limits(t, "step=1%,3MB"), "", "", "floor 3MB cannot be compared with step, which is in ms"},
 		{limits(t, "step<=12"), "", "", "max 12 cannot be compared"},
@@ -192,6 +194,26 @@ func TestMeasuresAsked(t *testing.T) {
 	}
 	r, err := Check(before, after, Options{Rules: []Rule{{Pattern: "kernel:*gemm*", Sum: true}}})
 	if err != nil || *r.Measures[0].Before != 1 || r.Measures[0].After != 2 || r.Measures[0].Verdict != Regression {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What matches on one side only is no pass, and known noise makes no budget wider.
+func TestNothingOnBothSides(t *testing.T) {
+	named := func(n string) func(int, *measure.Run) {
+		return func(_ int, r *measure.Run) {
+			r.Measures = append(r.Measures, measure.Measure{Name: n, Unit: "ms", Samples: []float64{1}})
+		}
+	}
+	r, err := Check(runs(named("kernel:a"), steady...), runs(named("kernel:b"), steady...), Options{Rules: limits(t, "kernel:*=1%")})
+	if err != nil || r.Verdict != NotComparable || r.ExitStatus != 3 || !strings.Contains(r.Measures[0].Why, "on both sides") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	noise := 0.01
+	rule := limits(t, "step<=10.4ms")[0]
+	rule.Noise, rule.NoiseRuns = &noise, 50
+	r, err = Check(nil, runs(nil, steady...), Options{Rules: []Rule{rule}})
+	if err != nil || r.Verdict != Pass || *r.Measures[0].HighPct > -2.5 || *r.Measures[0].HighPct < -3.7 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

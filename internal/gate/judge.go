@@ -55,7 +55,7 @@ func (c *check) change(q *question, row *Row) {
 	if q.rule.Change != nil {
 		share = *q.rule.Change
 	}
-	floor := floorOf(q.names[0], q.like.Unit, share, c.stepMs())
+	floor := floorOf(q.base(), q.like.Unit, share, c.stepMs())
 	if q.rule.Floor != nil {
 		floor, _ = q.rule.Floor.In(q.like.Unit)
 	}
@@ -63,13 +63,16 @@ func (c *check) change(q *question, row *Row) {
 	row.Override = "--limit " + quote(q.name+"="+row.Limit)
 	if len(q.before) == 0 || len(q.after) == 0 {
 		row.Verdict, row.Why = NotComparable, "it was not measured before"
-		if len(q.after) == 0 {
+		switch {
+		case len(q.names) == 0:
+			row.Why = "no measure that matches is on both sides"
+		case len(q.after) == 0:
 			row.Why = "it was not measured in the new runs"
 		}
 		return
 	}
 	e := stat.Compare(stat.Question{Before: q.before, After: q.after, MinEffect: share, MinAbsolute: floor, Family: row.Family,
-		Noise: q.rule.noise(q.names[0], q.of, c.before, c.after)})
+		Noise: q.rule.noise(q.base(), q.of, c.before, c.after)})
 	fill(row, e)
 	row.Before, row.LimitPct = &e.Before, pct(e.Limit)
 	row.Verdict, row.RunsNeeded = gateVerdict(e, c.better(q))
@@ -96,6 +99,9 @@ func gateVerdict(e stat.Effect, better measure.Better) (verdict string, runsNeed
 	return Inconclusive, e.RunsNeeded
 }
 
+// budgetRuns makes a budget a side that does not scatter, whatever is known of the measure's noise.
+const budgetRuns = 1000
+
 // budget judges new runs against an absolute amount: by the interval, so that a median on the right side of it by luck is no pass.
 func (c *check) budget(q *question, row *Row) {
 	amount, op := q.rule.Max, "<="
@@ -109,8 +115,7 @@ func (c *check) budget(q *question, row *Row) {
 		return
 	}
 	x, _ := amount.In(q.like.Unit)
-	// The budget is a side that does not scatter: two equal runs.
-	e := stat.Compare(stat.Question{Before: [][]float64{{x}, {x}}, After: q.after, Family: row.Family, Noise: q.rule.noise(q.names[0], q.of, c.after, c.after)})
+	e := stat.Compare(stat.Question{Before: slices.Repeat([][]float64{{x}}, budgetRuns), After: q.after, Family: row.Family, Noise: q.rule.noise(q.base(), q.of, c.after, c.after)})
 	e.Warnings = slices.DeleteFunc(e.Warnings, func(w string) bool { return strings.HasPrefix(w, "before has") })
 	fill(row, e)
 	row.RunsBefore = 0
