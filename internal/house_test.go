@@ -30,7 +30,7 @@ var floors = [][]string{
 	{"writers", "diagnose", "tile"},
 	{"web"},
 	{"commands"},
-	{"gen", "gen/docs", "accuracy", "gateproof"},
+	{"gen", "gen/docs", "accuracy", "seriesproof", "gateproof"},
 }
 
 // helpers are imported by tests only and import nothing of ours.

@@ -161,8 +161,12 @@ func setAside(z []float64) (clean []float64, off []int) {
 	}
 	whole := median(residual)
 	noise := make([]float64, n)
-	for i := range z {
-		noise[i] = 1.4826 * max(whole, median(residual[max(0, i-3*half):min(n, i+3*half+1)]))
+	const stretch = 3 * half
+	for start := 0; start < n; start += stretch {
+		nearby := 1.4826 * max(whole, median(residual[max(0, start-stretch/2):min(n, start+stretch+stretch/2)]))
+		for i := start; i < min(n, start+stretch); i++ {
+			noise[i] = nearby
+		}
 	}
 	for i := 0; i < n; i++ {
 		if residual[i] <= near*noise[i] {
@@ -190,34 +194,44 @@ func setAside(z []float64) (clean []float64, off []int) {
 	return clean, off
 }
 
-// nearest is the level at point i, by what lies before it, after it and around it, whichever is nearest to it.
-// A point beside a step is thus on one of the levels; a point off all three is off.
+// nearest is the level at point i by what lies before it or after it, whichever is nearer to it: a point beside a step is
+// on one of the two. Near an end of the series, where a step may be within reach of the only side there is, the two points next to it
+// are asked too.
 func nearest(z []float64, i, half int) float64 {
 	before, after := z[max(0, i-half):i], z[i+1:min(len(z), i+half+1)]
-	var levels []float64
+	best := math.Inf(1)
+	consider := func(level float64) {
+		if math.Abs(z[i]-level) < math.Abs(z[i]-best) {
+			best = level
+		}
+	}
 	if len(before) >= fewestWithin {
-		levels = append(levels, median(before))
+		consider(middle(before))
 	}
 	if len(after) >= fewestWithin {
-		levels = append(levels, median(after))
+		consider(middle(after))
 	}
-	if len(levels) == 2 {
-		levels = append(levels, median(z[i-len(before):i+len(after)+1]))
-	} else { // near an end a step may be within reach of the only side there is
+	if len(before) < fewestWithin || len(after) < fewestWithin {
 		if len(before) > 1 {
-			levels = append(levels, median(before[len(before)-2:]))
+			consider(middle(before[len(before)-2:]))
 		}
 		if len(after) > 1 {
-			levels = append(levels, median(after[:2]))
-		}
-	}
-	best := levels[0]
-	for _, l := range levels[1:] {
-		if math.Abs(z[i]-l) < math.Abs(z[i]-best) {
-			best = l
+			consider(middle(after[:2]))
 		}
 	}
 	return best
+}
+
+// middle is the median of two to four values.
+func middle(v []float64) float64 {
+	low, high, sum := v[0], v[0], 0.0
+	for _, x := range v {
+		low, high, sum = min(low, x), max(high, x), sum+x
+	}
+	if len(v) == 2 {
+		return sum / 2
+	}
+	return (sum - low - high) / float64(len(v)-2)
 }
 
 // resemblance is the first-order autocorrelation about the levels between cuts.
@@ -256,7 +270,7 @@ func (c *correlation) add(n int, residual func(int) float64) {
 // estimate is r, corrected for what is lost by taking each level from few points (Kendall 1954). A negative one is not
 // believed, since it would narrow what noise may do.
 func (c *correlation) estimate() float64 {
-	const most = 0.95
+	const most = wanders // a series that resembles itself more is told from one that moves by its jumps alone
 	if c.sum == 0 || c.pairs == 0 {
 		return 0
 	}

@@ -30,34 +30,71 @@ func (c Change) overlaps(d Change) bool {
 	return d.Kind == Drift && c.First < d.Last && d.First < c.Last
 }
 
-// wanders is the autocorrelation from which a slope is not told from wandering.
-const wanders = 0.9
+const (
+	// wanders is the autocorrelation from which a drift is not told from wandering,
+	wanders = 0.8
+	// explained is the share of the scatter that a ramp must not leave to be told all the same: what goes one way from end to end is
+	// a drift whatever its wiggles.
+	explained = 0.1
+)
 
-// slope is the drift within a level, if it has one: its line is tested as cuts are, with the autocorrelation that is left
-// about it.
+// slope is the drift within a level, if it has one: the ramp that fits it best is tested as cuts are, with the autocorrelation that
+// is left about it.
 func (s *sums) slope(z []float64, start, end int, effect float64) (Change, bool) {
-	n := float64(end - start)
+	n := end - start
 	if n < 4*fewestWithin {
 		return Change{}, false
 	}
-	middle := (n - 1) / 2
-	x2 := n * (n*n - 1) / 12
-	sum := s.x[end] - s.x[start]
-	xz := s.ix[end] - s.ix[start] - float64(start)*sum - middle*sum
-	slope, level := xz/x2, sum/n
-	left := s.scatter(start, end) - slope*xz
-	var c correlation
-	c.add(end-start, func(j int) float64 { return z[start+j] - s.base - level - slope*(float64(j)-middle) })
-	r := c.estimate()
-	slow := (1 + r) / (1 - r)
-	df := max(1, n/slow-2)
-	if left <= 0 || slope == 0 || r >= wanders {
+	from, to, best := s.bestRamp(start, end)
+	if best.left <= 0 {
 		return Change{}, false
 	}
-	score := normal(slope*xz/(left/(n-2)*slow), df)
-	before, after := s.base+level-slope*middle, s.base+level+slope*middle
-	d := Change{Drift, start, start, end - 1, before, after, score}
-	return d, score >= s.needed() && math.Abs(after-before) >= effect*math.Abs(before)
+	var c correlation
+	c.add(n, func(j int) float64 {
+		w := min(max(float64(start+j-from)/float64(to-from), 0), 1)
+		return z[start+j] - s.base - best.before - w*best.step
+	})
+	r := c.estimate()
+	slow := (1 + r) / (1 - r)
+	score := normal(best.step*best.step/(best.left/float64(n-2)*best.spread*slow), max(1, float64(n)/slow-2))
+	before := s.base + best.before
+	d := Change{Drift, from, from, min(to, end-1), before, before + best.step, score}
+	told := r < wanders && score >= s.needed() || best.left < explained*s.scatter(start, end)
+	return d, told && math.Abs(best.step) >= effect*math.Abs(before)
+}
+
+// bestRamp looks for where a ramp within [start, end) begins and ends, of at least an eighth of it: on a grid, then ever closer.
+func (s *sums) bestRamp(start, end int) (from, to int, best fitted) {
+	const grid = 8
+	n := end - start
+	least := max(2*fewestWithin, n/grid)
+	best.left = math.Inf(1)
+	try := func(f, t int) bool {
+		if f < start || t > end || t-f < least {
+			return false
+		}
+		fit := s.fitRamp(start, f, t, end)
+		if fit.left >= best.left {
+			return false
+		}
+		from, to, best = f, t, fit
+		return true
+	}
+	for i := range grid {
+		for k := i + 1; k <= grid; k++ {
+			try(start+i*n/grid, start+k*n/grid)
+		}
+	}
+	for reach := n / grid / 2; reach > 0; reach /= 2 {
+		for better := true; better; {
+			f, t := from, to
+			better = false
+			for _, move := range [][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
+				better = try(f+move[0]*reach, t+move[1]*reach) || better
+			}
+		}
+	}
+	return from, to, best
 }
 
 // step is by how much the level rises at a cut.
@@ -143,30 +180,32 @@ func (s *sums) ramp(edges []int, i, last int) (Change, float64) {
 	if steps == 0 || n < 2*fewestWithin {
 		return Change{}, 0
 	}
-	best, from, to, a, b := math.Inf(1), 0, 0, 0.0, 0.0
+	best := fitted{left: math.Inf(1)}
+	from, to := 0, 0
 	for _, f := range []int{start, (start + edges[i]) / 2, edges[i]} {
 		for _, t := range []int{edges[last-1], (edges[last-1] + end) / 2, end} {
 			if t-f < 2*fewestWithin {
 				continue
 			}
-			if ss, x, y := s.fitRamp(start, f, t, end); ss < best {
-				best, from, to, a, b = ss, f, t, x, y
+			if x := s.fitRamp(start, f, t, end); x.left < best.left {
+				best, from, to = x, f, t
 			}
 		}
 	}
-	if math.IsInf(best, 1) {
+	if math.IsInf(best.left, 1) {
 		return Change{}, 0
 	}
 	cost := func(ss float64, parameters int) float64 {
 		return n*math.Log(ss/float64(end-start)) + float64(parameters)*math.Log(n)
 	}
-	gain := cost(steps, 2*(last-i)+1) - cost(max(best, 1e-300), 4)
+	gain := cost(steps, 2*(last-i)+1) - cost(max(best.left, 1e-300), 4)
 	score := s.score(start, (from+to)/2, end)
-	return Change{Drift, from, from, min(to, s.len()-1), s.base + a, s.base + b, score}, gain
+	before := s.base + best.before
+	return Change{Drift, from, from, min(to, s.len()-1), before, before + best.step, score}, gain
 }
 
-// fitRamp fits by least squares a level a before f, b from t on, and a line between; ss is what is left.
-func (s *sums) fitRamp(start, f, t, end int) (ss, a, b float64) {
+// fitRamp fits by least squares one level before f, another from t on, and a line between.
+func (s *sums) fitRamp(start, f, t, end int) fitted {
 	// Each point is a(1-w) + b w with w = 0, (i-f)/(t-f) and 1 on the three parts.
 	n := float64(t - f)
 	before, after := float64(f-start), float64(end-t)
@@ -181,8 +220,8 @@ func (s *sums) fitRamp(start, f, t, end int) (ss, a, b float64) {
 	bz := wz + s.x[end] - s.x[t]
 	det := aa*bb - ab*ab
 	if det <= 1e-9*aa*bb {
-		return math.Inf(1), 0, 0
+		return fitted{left: math.Inf(1)}
 	}
-	a, b = (az*bb-bz*ab)/det, (bz*aa-az*ab)/det
-	return max(0, s.xx[end]-s.xx[start]-a*az-b*bz), a, b
+	a, b := (az*bb-bz*ab)/det, (bz*aa-az*ab)/det
+	return fitted{a, b - a, (aa + bb + 2*ab) / det, max(0, s.xx[end]-s.xx[start]-a*az-b*bz)}
 }

@@ -80,11 +80,12 @@ func (s *sums) score(i, c, j int) float64 {
 	return normal(f.step*f.step/(f.left/df*f.spread), df)
 }
 
-// A fitted is two levels fitted to a stretch whose noise is autocorrelated.
+// A fitted is two levels fitted to a stretch of a series.
 type fitted struct {
-	step   float64 // of the level
-	spread float64 // its variance, as a multiple of that of what is new in each value
-	left   float64 // sum of squares of what is new in each value
+	before float64 // the level before, from the base of the sums
+	step   float64 // by how much the level after is higher
+	spread float64 // the variance of step, as a multiple of that of one value's noise
+	left   float64 // the sum of squares of that noise
 }
 
 // fit fits levels to [i, c) and [c, j) by generalised least squares for noise of first-order autocorrelation r: ordinary
@@ -103,7 +104,7 @@ func (s *sums) fit(i, c, j int) fitted {
 	yy := (1-r*r)*s.z[i]*s.z[i] + s.xx[j] - s.xx[i+1] - 2*r*(s.xl[j]-s.xl[i+1]) + r*r*(s.xx[j-1]-s.xx[i])
 	det := aa*bb - ab*ab
 	a, b := (ay*bb-by*ab)/det, (by*aa-ay*ab)/det
-	f := fitted{b - a, (aa + bb + 2*ab) / det, yy - a*ay - b*by}
+	f := fitted{a, b - a, (aa + bb + 2*ab) / det, yy - a*ay - b*by}
 	if f.left < 1e-12*(s.xx[j]-s.xx[i]) { // what rounding leaves of equal points
 		f.left = 0
 	}

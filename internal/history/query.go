@@ -170,9 +170,9 @@ func (s *Store) Kept(ctx context.Context, run RunInfo) (out []Kept, err error) {
 		err := rows.Scan(&x.ID, &x.Name, &x.Unit, &x.Better, &x.N, &x.Median, &x.P10, &x.P90, &x.MAD)
 		out = append(out, x)
 		return err
-	}, `SELECT m.id, m.name, m.unit, m.better, p.n, p.median, p.p10, p.p90, p.mad
-		FROM sample s JOIN measure m ON m.id = s.measure JOIN point p ON p.series = ? AND p.measure = s.measure AND p.at = ? AND p.run = s.run
-		WHERE s.run = ? ORDER BY m.name, m.unit, m.better`, run.Series, run.At, run.ID)
+	}, `SELECT m.id, m.name, m.unit, m.better, p.n, p.median, p.p10, p.p90, p.mad FROM point p JOIN measure m ON m.id = p.measure
+		WHERE p.series = ? AND p.at = ? AND p.run = ? AND p.measure IN (SELECT measure FROM sample WHERE run = ?) ORDER BY m.name, m.unit, m.better`,
+		run.Series, run.At, run.ID, run.ID)
 	return out, err
 }
 
