@@ -240,7 +240,7 @@ func readConfig(path string) (*gate.Config, error) {
 	if !asked {
 		path = defaultConfig
 	}
-	text, err := os.ReadFile(path)
+	text, err := readSmall(path)
 	if errors.Is(err, os.ErrNotExist) && !asked {
 		return new(gate.Config), nil
 	}

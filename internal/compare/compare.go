@@ -232,15 +232,15 @@ func changeOf(name, unit string, better measure.Better, e stat.Effect) *Change {
 		e.Low = max(e.Low, -1)
 	}
 	return &Change{Name: name, Unit: unit, Better: better.String(), Before: e.Before, After: e.After, ChangePct: pct(e.Change), LowPct: pct(e.Low), HighPct: pct(e.High),
-		LimitPct: 100 * e.Limit, Verdict: verdict(name, unit, e.Verdict), RunsNeeded: e.RunsNeeded, RunsBefore: e.RunsBefore, RunsAfter: e.RunsAfter,
+		LimitPct: min(100*e.Limit, math.MaxFloat64), Verdict: verdict(name, unit, e.Verdict), RunsNeeded: e.RunsNeeded, RunsBefore: e.RunsBefore, RunsAfter: e.RunsAfter,
 		OfSteps: e.OfSteps, Warnings: e.Warnings, effect: e}
 }
 
 func pct(share float64) *float64 {
-	if math.IsInf(share, 0) || math.IsNaN(share) {
+	x := 100 * share
+	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil
 	}
-	x := 100 * share
 	return &x
 }
 

@@ -3,8 +3,10 @@ package measure
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -58,9 +60,19 @@ type fileCondition struct {
 }
 
 type fileMeasure struct {
-	Unit   string    `json:"unit"`
-	Better string    `json:"better,omitempty"` // lower, if not said
-	Values []float64 `json:"values"`
+	Unit   string  `json:"unit"`
+	Better string  `json:"better,omitempty"` // lower, if not said
+	Values numbers `json:"values"`
+}
+
+// numbers is a list in which a null, which some programs write for no number, is an error and not a zero.
+type numbers []float64
+
+func (n *numbers) UnmarshalJSON(text []byte) error {
+	if bytes.Contains(text, []byte("null")) {
+		return errors.New("values has a null, want numbers")
+	}
+	return json.Unmarshal(text, (*[]float64)(n))
 }
 
 // Read reads a file of measures. Fields that it does not know are passed over.
@@ -108,10 +120,12 @@ func (r fileRun) run(f *file) (*Run, error) {
 	if m != nil {
 		out.Machine = Machine{m.Host, m.GPU, m.GPUs, m.Driver, m.CUDA, m.Clocks, pairs(m.Libraries)}
 	}
-	for name, c := range r.Conditions {
+	for _, name := range slices.Sorted(maps.Keys(r.Conditions)) {
+		c := r.Conditions[name]
 		out.Conditions = append(out.Conditions, Condition{name, c.Min, c.Median, c.Max, c.Text})
 	}
-	for name, m := range r.Measures {
+	for _, name := range slices.Sorted(maps.Keys(r.Measures)) {
+		m := r.Measures[name]
 		better := slices.Index(betterNames[:], first(m.Better, "lower"))
 		switch {
 		case name == "":

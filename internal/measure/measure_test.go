@@ -32,6 +32,7 @@ func TestRead(t *testing.T) {
 		{"another schema", `{"schema":"lacuna.metrics/9","runs":[]}`, `schema is "lacuna.metrics/9"`},
 		{"no runs", `{"schema":"lacuna.metrics/1"}`, "it has no runs"},
 		{"no values", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"unit":"ms"}}}]}`, "measure step: it has no values"},
+		{"no number", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"values":[1,null]}}}]}`, "values has a null"},
 		{"odd direction", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"better":"up","values":[1]}}}]}`, `better is "up"`},
 		{"odd time", `{"schema":"lacuna.metrics/1","runs":[{"started":"noon","measures":{"step":{"values":[1]}}}]}`, `started is "noon"`},
 		{"least there can be", `{"schema":"lacuna.metrics/1","future":1,"labels":{"commit":"c"},"machine":{"gpu":"G"},"runs":[{"measures":{"step":{"values":[1]}}}]}`, ""},
