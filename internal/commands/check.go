@@ -132,12 +132,17 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 		config.Inconclusive = *c.inconclusive
 	}
 	config.Same = append(config.Same, *c.same...)
+	if _, err := os.Stat(config.Baseline); *c.save != "" && *c.baseline == "" && errors.Is(err, os.ErrNotExist) {
+		config.Baseline = "" // of the file of rules, and about to be made
+	}
 	before, what, err := env.baseline(ctx, config, *c.store, after, steps)
 	if err != nil {
 		return err
 	}
-	if before == nil && *c.save != "" && !slices.ContainsFunc(config.Rules, func(r gate.Rule) bool { return r.Max != nil || r.Min != nil }) {
-		return env.save(*c.save, after)
+	if before == nil && *c.save != "" {
+		if config.Rules = budgets(config.Rules); len(config.Rules) == 0 {
+			return env.save(*c.save, after)
+		}
 	}
 	if len(config.Rules) == 0 {
 		config.Rules = gate.Defaults(slices.Concat(before, after))
@@ -150,6 +155,17 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 		return near(err)
 	}
 	return c.tell(env, r, also, after)
+}
+
+// budgets is what rules say that needs no baseline.
+func budgets(rules []gate.Rule) (out []gate.Rule) {
+	for _, r := range rules {
+		if r.Max != nil || r.Min != nil {
+			r.Change, r.Floor = nil, nil
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // tell writes the result in every form that was asked for, and ends with its exit status.

@@ -62,5 +62,5 @@ func (m *markdown) checkCells(x *gate.Row) []string {
 		after = amountWords(x.After, x.Unit)
 	}
 	change, interval := changeWords(x)
-	return []string{m.code(x.Name), m.text(before), m.text(after), change, interval, m.text(limitWords(x)), plot(x), verdictSigns[x.Verdict] + " " + verdictWords(x.Verdict)}
+	return []string{m.code(x.Name), m.text(before), m.text(after), change, interval, m.text(limitWords(x)), plot(x, plotWidth), verdictSigns[x.Verdict] + " " + verdictWords(x.Verdict)}
 }

@@ -76,7 +76,7 @@ func (p *printer) checkReasons(r *gate.Result) {
 			text += ". " + p.clean(sentence(x))
 		}
 		p.prose(p.paint(verdictStyles[m.Verdict], p.pick("●", "*"))+" ", 2, text)
-		if drawn := plot(m); drawn != "" && !p.ASCII && m.Verdict != gate.Pass {
+		if drawn := plot(m, min(plotWidth, (p.width()-8)/2)); drawn != "" && !p.ASCII && m.Verdict != gate.Pass {
 			p.line("  runs " + drawn)
 		}
 	}

@@ -205,8 +205,8 @@ func checkSide(s gate.Side, what string) string {
 // plotWidth is how many runs of a side a plot shows.
 const plotWidth = 20
 
-// plot draws each run of both sides between the least and the largest, "" of fewer than three.
-func plot(m *gate.Row) string {
+// plot draws the last runs of both sides, at most width of each, between the least and the largest; "" of fewer than three.
+func plot(m *gate.Row, width int) string {
 	before, after := m.Each[0], m.Each[1]
 	if len(before)+len(after) < 3 {
 		return ""
@@ -215,7 +215,7 @@ func plot(m *gate.Row) string {
 	low, high := slices.Min(all), slices.Max(all)
 	side := func(v []float64) string {
 		var s strings.Builder
-		for _, x := range v[max(0, len(v)-plotWidth):] {
+		for _, x := range v[max(0, len(v)-width):] {
 			k := 0
 			if high > low {
 				k = int((x - low) / (high - low) * float64(len(sparkBlocks)-1))
