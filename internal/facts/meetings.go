@@ -236,7 +236,8 @@ func (m *Meetings) align(classes map[string][][]encounter, names []string) []boo
 					if !done[q] || q == p {
 						continue
 					}
-					if _, offset, ok := sideBySide(lists[q], lists[p], m.clockGuess(q, p), false); ok {
+					guess, told := m.clockGuess(q, p)
+					if _, offset, ok := sideBySide(lists[q], lists[p], guess, told, false); ok {
 						m.OffsetNs[p], done[p] = m.OffsetNs[q]+offset, true
 					}
 				}
@@ -247,20 +248,20 @@ func (m *Meetings) align(classes map[string][][]encounter, names []string) []boo
 	return done
 }
 
-// clockGuess is by how much party p's times must be moved to be those of party q if both captures tell the Unix time right; 0 if
-// they do not tell it.
-func (m *Meetings) clockGuess(q, p int) int64 {
+// clockGuess is by how much party p's times must be moved to be those of party q if both captures tell the Unix time right, and whether
+// they tell it.
+func (m *Meetings) clockGuess(q, p int) (ns int64, told bool) {
 	a, b := &m.Parties[q].Facts.Trace.Epoch, &m.Parties[p].Facts.Trace.Epoch
 	if a.UnixNs == 0 && !a.Unix || b.UnixNs == 0 && !b.Unix {
-		return 0
+		return 0, false
 	}
-	return b.UnixNs - a.UnixNs
+	return b.UnixNs - a.UnixNs, true
 }
 
 // sideBySide lays the collectives of one party beside those of another: b's place i+shift beside a's place i, so that their ends lie as
-// evenly apart as they can; of shifts that are about as good, the one that is closest to the guessed offset. With known, offset is
-// right, and it is the distance itself that counts.
-func sideBySide(a, b []encounter, guess int64, known bool) (shift int, offset int64, ok bool) {
+// evenly apart as they can; of shifts that are about as good, as in a loop that hardly varies, the one that is closest to the guessed offset, or
+// without a guess the least. With known, the guess is right, and it is the distance itself that counts.
+func sideBySide(a, b []encounter, guess int64, guessed, known bool) (shift int, offset int64, ok bool) {
 	type fit struct {
 		shift         int
 		offset, apart int64
@@ -270,7 +271,7 @@ func sideBySide(a, b []encounter, guess int64, known bool) (shift int, offset in
 	for s := -min(len(a), maxShift); s <= min(len(b), maxShift); s++ {
 		var d []int64
 		from, to := max(0, -s), min(len(a), len(b)-s)
-		if to-from < minCompared || 2*(to-from) < min(len(a), len(b)) {
+		if to-from < minCompared && !known || 2*(to-from) < min(len(a), len(b)) {
 			continue
 		}
 		same := 0
@@ -296,7 +297,12 @@ func sideBySide(a, b []encounter, guess int64, known bool) (shift int, offset in
 	const alike = 2 // as good as the best one: within twice its scatter and a few µs of stamps
 	best := -1
 	for i, x := range fits {
-		near := func(x fit) int64 { return max(x.offset-guess, guess-x.offset) }
+		near := func(x fit) int64 {
+			if !guessed {
+				return int64(max(x.shift, -x.shift))
+			}
+			return max(x.offset-guess, guess-x.offset)
+		}
 		if x.apart <= maxEndsApartNs && x.apart <= alike*least+5_000 && (best < 0 || near(x) < near(fits[best])) {
 			best = i
 		}
@@ -322,7 +328,7 @@ func (m *Meetings) match(lists [][]encounter, aligned []bool, strict bool) {
 	first := members[0]
 	shifts := make(map[int]int)
 	for _, p := range members[1:] {
-		if s, _, ok := sideBySide(lists[first], lists[p], m.OffsetNs[p]-m.OffsetNs[first], true); ok {
+		if s, _, ok := sideBySide(lists[first], lists[p], m.OffsetNs[p]-m.OffsetNs[first], true, true); ok {
 			shifts[p] = s
 		}
 	}
@@ -366,7 +372,7 @@ func beside(list []encounter, k int, e encounter, offset int64) int {
 		d := list[k].end + offset - e.end
 		return max(d, -d)
 	}
-	if k >= 0 && k < len(list) && apart(k) > maxStampsApartNs {
+	if apart(k) > maxStampsApartNs {
 		for by := 1; by <= maxMissing; by++ {
 			for _, near := range [2]int{k - by, k + by} {
 				if apart(near) <= maxStampsApartNs {

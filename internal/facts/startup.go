@@ -99,7 +99,7 @@ func (f *Facts) startupEvidence(s *Steps) func(k int) string {
 		}
 		var found []string
 		if waits(k) {
-			found = append(found, "waits for another rank to start")
+			found = append(found, WhyAnotherRank)
 		}
 		for _, kind := range append(startupKinds(), "compiles or tunes") {
 			c := counts[kind]

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"lacuna/internal/facts"
 )
@@ -59,6 +60,9 @@ func checkColdStart(c *Case, out *Findings) {
 	}
 	if len(s.Startup) == 0 || len(s.Steady()) == 0 {
 		return
+	}
+	if !slices.ContainsFunc(s.Startup, func(x facts.StartupStep) bool { return x.Why != facts.WhyAnotherRank }) {
+		return // the profilers' start, not the program's
 	}
 	var totalNs float64
 	var rows []string
