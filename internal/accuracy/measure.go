@@ -129,7 +129,8 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 		return nil, nil, err
 	}
 	c.SelfPct, c.Steps = x.SelfErrorPct, c.stepsInOne()
-	if c.Report.Steps.Source == "none" && c.Steps == 1 && (wholeRatio(c.Report.Steps.MeanMs, c.Under[c.Format]) != 1 || c.Report.Steps.MeanMs > maxWhole*c.StepMs()) {
+	mean, untold := c.Report.Steps.MeanMs, c.Steps == 1 && wholeRatio(c.Report.Steps.MeanMs, c.Under[c.Format]) != 1
+	if c.Report.Steps.Source == "none" && (untold || mean > maxWhole*c.StepMs()) {
 		c.Why = "no steps are found in it: how many of the program's the whole holds is not known"
 		return c, nil, nil
 	}

@@ -231,7 +231,7 @@ func (d *desk) make(change string) (e *replay.Edit, before []string, applied rep
 
 // priceAfter is the price of an edit, the gain less what the changes before it buy by themselves.
 func (d *desk) priceAfter(before []string, e *replay.Edit) replay.Price {
-	price := d.k.Price(e)
+	price := d.k.Unprofiled(e)
 	if len(before) == 0 {
 		return price
 	}
@@ -293,7 +293,7 @@ func (d *desk) together(r *report.Report, k *replay.Pricer) {
 		if !made {
 			continue
 		}
-		last = k.Price(e)
+		last = k.Unprofiled(e)
 		p.f.AfterOthersMs = (before - last.Unprofiled.Ns) / 1e6
 		before = last.Unprofiled.Ns
 	}

@@ -366,7 +366,7 @@ func (x *Diagnosis) priceKernel(k *report.Kernel, change func(ratio float64) str
 			continue
 		}
 		priced++
-		price := x.k.Price(e)
+		price := x.k.Unprofiled(e)
 		f.Change, f.PredictedMs, f.RecoverableMs = text, price.Unprofiled.Ns/1e6, price.Gain.Ns/1e6
 		f.GainLowMs, f.GainHighMs = price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
 		for _, ratio := range []float64{f.LowRatio, f.HighRatio} {

@@ -18,7 +18,7 @@ func (k *Pricer) IdleBecauseOf(causes []facts.Cause) map[facts.Cause]float64 {
 			continue
 		}
 		run := e.Simulate(Options{Residuals: k.residuals})
-		if gain := k.profiled[best] - e.StepNs(run); gain > 0 {
+		if gain := k.recorded - e.StepNs(run); gain > 0 {
 			out[cause] = gain
 		}
 	}
