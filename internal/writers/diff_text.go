@@ -300,7 +300,11 @@ func (p *printer) changeCells(c *compare.Change) []string {
 	case points > 0 && c.ChangePct != nil:
 		change = signed(points**c.ChangePct) + " points"
 		if c.LowPct != nil && c.HighPct != nil && math.Abs(*c.HighPct) < 1e6 {
-			bounds = signed(points**c.LowPct) + " to " + signed(points**c.HighPct)
+			high := points * *c.HighPct
+			if c.Unit == "share" {
+				high = min(high, 100*(1-c.Before)) // a share has all there is at most
+			}
+			bounds = signed(points**c.LowPct) + " to " + signed(high)
 		}
 	case c.ChangePct != nil:
 		change = signed(*c.ChangePct) + " %"
