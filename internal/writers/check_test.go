@@ -230,3 +230,18 @@ func TestCheckContract(t *testing.T) {
 		}
 	}
 }
+
+func TestMeasureName(t *testing.T) {
+	for name, want := range map[string]string{
+		"step:p90": "step:p90",
+		"kernel:void ns::f<int>(float const*, int)":    "kernel:f<int>",
+		"kernel:rowdot(const float *, int):duration":   "kernel:rowdot:duration",
+		"kernel:at::native::add":                       "kernel:add",
+		"kernel:void a::b(c::d):occupancy_theoretical": "kernel:b:occupancy_theoretical",
+		"kernel:*gemm*": "kernel:*gemm*",
+	} {
+		if got := measureName(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func (p *printer) checkReasons(r *gate.Result) {
 			p.line("")
 			begun = true
 		}
-		text := p.clean(m.Name) + ": " + p.clean(rowWords(m))
+		text := p.clean(measureName(m.Name)) + ": " + p.clean(rowWords(m))
 		for _, x := range m.Warnings {
 			text += ". " + p.clean(sentence(x))
 		}

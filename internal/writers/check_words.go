@@ -171,11 +171,19 @@ func listed(names []string) string {
 
 // measureName is a measure's name in a list: kernels without arguments.
 func measureName(name string) string {
-	if kernel, ok := strings.CutPrefix(name, "kernel:"); ok && !strings.ContainsRune(name, '*') {
-		name = "kernel:" + kernelName(kernel)
+	kernel, ok := strings.CutPrefix(name, "kernel:")
+	if !ok || strings.HasPrefix(kernel, "*") {
+		return Printable(name)
 	}
-	return Printable(name)
+	of := "" // ":duration", ":p90"
+	if at := strings.LastIndexByte(kernel, ':'); at > 0 && kernel[at-1] != ':' && strings.IndexFunc(kernel[at+1:], notOfWord) < 0 {
+		kernel, of = kernel[:at], kernel[at:]
+	}
+	return Printable("kernel:" + kernelName(kernel) + of)
 }
+
+// notOfWord says whether a character is none of a measure's own name.
+func notOfWord(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
 // numbered is a number of things.
 func numbered(n int, thing string) string {
