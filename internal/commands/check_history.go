@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"os"
 
 	"lacuna/internal/gate"
 	"lacuna/internal/history"
@@ -21,11 +20,7 @@ var (
 )
 
 func (b historyBaseline) Runs(ctx context.Context, like []*measure.Run) ([]*measure.Run, string, error) {
-	place, err := historyPlace(b.store)
-	if err != nil {
-		return nil, "", err
-	}
-	s, err := history.Open(ctx, place)
+	s, err := (&historyCall{store: &b.store}).open(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -43,15 +38,4 @@ func (b historyBaseline) Runs(ctx context.Context, like []*measure.Run) ([]*meas
 	}
 	runs, err := s.Baseline(ctx, series, history.Window)
 	return runs, "the history of " + series.String(), err
-}
-
-// historyPlace is where the history is: as asked, as LACUNA_STORE says, or the user's own.
-func historyPlace(asked string) (string, error) {
-	if asked != "" {
-		return asked, nil
-	}
-	if env := os.Getenv("LACUNA_STORE"); env != "" {
-		return env, nil
-	}
-	return history.DefaultPath()
 }
