@@ -49,6 +49,7 @@ and its exit status is lacuna's.`,
 	Complete:  map[string]func() []string{"format": benchFormats, "order": benchOrders},
 	NoVerdict: "interrupted before the precision was reached, or the two are not comparable",
 	Setup: func(flags *pflag.FlagSet) Run {
+		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
 		call := benchCall{
 			against:   flags.String("against", "", "run `CMD2` too, in turn, and compare with it; quotes as in a shell"),
 			precision: flags.String("precision", "1%", "stop when the 95 % interval is `SHARE` to either side; 0: at the limits only"),

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
 	"lacuna/internal/bench"
 	"lacuna/internal/compare"
-	"lacuna/internal/unit"
 )
 
 // BenchJSON writes what was measured by the JSON contract.
@@ -75,12 +73,8 @@ func benchProgramWords(x bench.ProgramResult) string {
 	return text
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+// plural is a count of what has an ordinary plural.
+func plural(n int, what string) string { return counted(n, what, what+"s") }
 
 // benchWords is the result in a sentence or two.
 func benchWords(r *bench.Result) string {
@@ -94,9 +88,9 @@ func benchWords(r *bench.Result) string {
 	}
 	for _, m := range r.Programs[0].Measures {
 		if m.Name == r.Main {
-			text := fmt.Sprintf("%s is %s", benchSubject(m.Name), amount(m.Unit, m.Median))
+			text := fmt.Sprintf("%s is %s", benchSubject(m.Name), quantity(m.Median, m.Unit))
 			if m.Low != nil {
-				text += fmt.Sprintf(" (95 %% interval %s to %s)", amount(m.Unit, *m.Low), amount(m.Unit, *m.High))
+				text += fmt.Sprintf(" (95 %% interval %s to %s)", quantity(*m.Low, m.Unit), quantity(*m.High, m.Unit))
 			}
 			text += fmt.Sprintf(", the median of %s", plural(m.Runs, "run"))
 			if m.Runs > 1 {
@@ -119,7 +113,7 @@ func benchSubject(name string) string {
 }
 
 func benchChangeWords(c *compare.Change) string {
-	text := fmt.Sprintf("%s is %s, before %s", benchSubject(c.Name), amount(c.Unit, c.After), amount(c.Unit, c.Before))
+	text := fmt.Sprintf("%s is %s, before %s", benchSubject(c.Name), quantity(c.After, c.Unit), quantity(c.Before, c.Unit))
 	if c.ChangePct != nil {
 		text += ": " + signed(*c.ChangePct) + " %" + percentRange(c)
 	}
@@ -150,33 +144,20 @@ func benchStopWords(r *bench.Result) string {
 	return text + "."
 }
 
-// amount is a value with its unit.
-func amount(u string, x float64) string {
-	switch u {
-	case "ms", "us":
-		return about(x) + " " + u
-	case "bytes":
-		return unit.FormatBytes(int64(math.Round(x)))
-	case "share":
-		return short(100*x) + " %"
-	}
-	return strings.TrimSpace(about(x) + " " + u)
-}
-
 // benchRows is the measures as a grid: of one program how each lies, of two what moved.
 func benchRows(r *bench.Result, p *printer) (columns []gridColumn, rows [][]string) {
 	if len(r.Programs) == 2 {
 		for i := range r.Changes {
 			rows = append(rows, p.changeCells(&r.Changes[i]))
 		}
-		return []gridColumn{{head: "measure", flex: true}, {head: "before", right: true}, {head: "after", right: true}, {head: "change %", right: true}, {head: "95 % interval", right: true, drop: 1}, {head: "verdict"}}, rows
+		return []gridColumn{{head: "measure", flex: true}, {head: "before", right: true}, {head: "after", right: true}, {head: "change", right: true}, {head: "95 % interval", right: true, drop: 1}, {head: "verdict"}}, rows
 	}
 	for _, m := range r.Programs[0].Measures {
 		interval := ""
 		if m.Low != nil {
-			interval = p.clean(amount(m.Unit, *m.Low) + " to " + amount(m.Unit, *m.High))
+			interval = p.clean(quantity(*m.Low, m.Unit) + " to " + quantity(*m.High, m.Unit))
 		}
-		rows = append(rows, []string{p.clean(m.Name), p.clean(amount(m.Unit, m.Median)), interval, short(m.CVPct), p.clean(amount(m.Unit, m.Min)), p.clean(amount(m.Unit, m.Max))})
+		rows = append(rows, []string{p.clean(m.Name), p.clean(quantity(m.Median, m.Unit)), interval, short(m.CVPct), p.clean(quantity(m.Min, m.Unit)), p.clean(quantity(m.Max, m.Unit))})
 	}
 	return []gridColumn{{head: "measure", flex: true}, {head: "median", right: true}, {head: "95 % interval", right: true, drop: 3}, {head: "varies %", right: true}, {head: "least", right: true, drop: 1}, {head: "most", right: true, drop: 2}}, rows
 }
