@@ -17,8 +17,8 @@ const repeats = "bench/gpu/gate/results/repeats-h200.json"
 const mark = "<!-- What is above is written by go run ./internal/gateproof. -->\n"
 
 func main() {
-	suites := flag.Int("suites", 1000, "suites of each case of false alarms")
-	trials := flag.Int("trials", 1000, "trials of each case of power")
+	suites := flag.Int("suites", 300, "suites of each case of false alarms")
+	trials := flag.Int("trials", 400, "trials of each case of power")
 	out := flag.String("o", "docs/gate.md", "the page")
 	flag.Parse()
 	if err := run(*suites, *trials, *out); err != nil {
