@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("COLUMNS", "80")
 			env.Setenv("LC_ALL", "C.UTF-8")
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return captures(env.WorkDir)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": wantStatus},
@@ -90,6 +91,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	t.Setenv("XDG_DATA_HOME", dir) // a history of its own
 	predict := []string{"whatif", "before.sqlite", "-x", "drop-syncs", "--format", "json", "-o", "whatif.json"} // for diff --predicted
 	if status := Main(predict, strings.NewReader(""), io.Discard, io.Discard); status != Done {
 		t.Fatalf("%v: exit status %d", predict, status)

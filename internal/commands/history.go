@@ -232,11 +232,11 @@ func noMeasure(series history.Series, words []string, all []history.Measure) err
 	if near, ok := nearest(words[0], names); ok {
 		return errCall("%s: no measure of %s is called that; did you mean %s?", words[0], series, near)
 	}
-	return errCall("%s: no measure of %s is called that; there are %s", words[0], series, some(names))
+	return errCall("%s: no measure of %s is called that; there are %s", words[0], series, firstFew(names))
 }
 
-// some is the first names of a list.
-func some(names []string) string {
+// firstFew is the first names of a list.
+func firstFew(names []string) string {
 	const most = 12
 	if len(names) <= most {
 		return strings.Join(names, ", ")

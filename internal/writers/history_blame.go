@@ -53,7 +53,7 @@ func (p *printer) offs(b *history.Blame) {
 
 // blameHead is what was looked at, and what came of it.
 func blameHead(b *history.Blame, clean func(string) string) string {
-	text := fmt.Sprintf("%s: %s of %s.", clean(b.Series.String()), plural(b.Measures, "measure"), plural(b.Runs, "run"))
+	text := fmt.Sprintf("%s: %s of %s.", clean(b.Series.String()), counted(b.Measures, "measure", "measures"), counted(b.Runs, "run", "runs"))
 	switch {
 	case len(b.Moves) > 0:
 	case !b.Enough:

@@ -43,7 +43,7 @@ func (p *printer) course(runs *history.Runs, c *history.Course) {
 	}
 	p.line(strings.Repeat(" ", label+1) + p.pick("└", "+") + strings.Repeat(p.pick("─", "-"), columns))
 	p.line(strings.Repeat(" ", label+2) + p.marks(c, columns))
-	p.prose("", 0, p.clean(fmt.Sprintf("%s from %s (%s) to %s (%s)", plural(len(c.Points), "run"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
+	p.prose("", 0, p.clean(fmt.Sprintf("%s from %s (%s) to %s (%s)", counted(len(c.Points), "run", "runs"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
 		commitWords(*runs.Run(c.Points[len(c.Points)-1].Run)), when(c.Points[len(c.Points)-1].At))))
 	for i := range c.Moved {
 		p.prose("  ", 4, p.clean(courseMove(runs, c, &c.Moved[i], i)))

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,11 @@ import (
 // when is a time for people and programs, in UTC.
 func when(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04") }
 
-// digits6 is a number with six significant digits: what differs beyond them is noise.
+// digits6 is a number with six significant digits, since what differs beyond them is noise; a whole one as it is.
 func digits6(x float64) tables.Cell {
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return tables.Float(x)
+	}
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
 	return tables.Float(v)
 }
