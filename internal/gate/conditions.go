@@ -68,9 +68,14 @@ func (c *check) conditions(r *Result) {
 	}
 	for _, what := range []struct{ name, words string }{{"throttle", "the GPU throttled"}, {"others", "other processes used the GPU"}} {
 		b, a := saying(c.before, what.name), saying(c.after, what.name)
-		if len(a) > 0 && len(a) > len(b) || len(b) > 0 && len(a) == 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s in %d of %d new runs, before in %d of %d%s", what.words, len(a), len(c.after), len(b), len(c.before), texts(append(a, b...))))
+		text := fmt.Sprintf("%s in %d of %d new runs", what.words, len(a), len(c.after))
+		switch {
+		case len(a)*max(1, len(c.before)) == len(b)*len(c.after):
+			continue // as often on both sides, or never
+		case len(c.before) > 0:
+			text += fmt.Sprintf(", before in %d of %d", len(b), len(c.before))
 		}
+		r.Warnings = append(r.Warnings, text+texts(append(a, b...)))
 	}
 }
 

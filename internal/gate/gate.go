@@ -197,8 +197,8 @@ func exitStatus(r *Result, policy string) int {
 		}
 		switch {
 		case m.Verdict == Regression || m.Verdict == Inconclusive && m.Policy == "fail":
-			return 1
-		case m.Verdict == NotComparable || m.Verdict == Inconclusive && m.Policy != "pass":
+			status = 1
+		case status == 0 && (m.Verdict == NotComparable || m.Verdict == Inconclusive && m.Policy != "pass"):
 			status = 3
 		}
 	}

@@ -2,7 +2,6 @@ package writers
 
 import (
 	"io"
-	"slices"
 
 	"lacuna/internal/gate"
 )
@@ -40,7 +39,7 @@ func CheckMarkdown(w io.Writer, r *gate.Result) error {
 		}
 	}
 	m.fold("What passed", heads, "lrrrrlll", good)
-	for _, x := range slices.Concat(r.Warnings, r.Unmatched) {
+	for _, x := range remarks(r) {
 		m.line("")
 		m.line("> " + m.text(x))
 	}

@@ -2,7 +2,6 @@ package writers
 
 import (
 	"io"
-	"slices"
 
 	"lacuna/internal/gate"
 )
@@ -27,10 +26,10 @@ func CheckText(w io.Writer, r *gate.Result, page Page) error {
 	p.line("")
 	p.checkRows(r)
 	p.checkReasons(r)
-	if len(r.Warnings)+len(r.Unmatched) > 0 {
+	if len(remarks(r)) > 0 {
 		p.line("")
 	}
-	for _, x := range slices.Concat(r.Warnings, r.Unmatched) {
+	for _, x := range remarks(r) {
 		p.prose("- ", 2, p.clean(sentence(x)))
 	}
 	if len(r.Measures) > 0 {

@@ -185,6 +185,16 @@ func measureName(name string) string {
 // notOfWord says whether a character is none of a measure's own name.
 func notOfWord(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
+// remarks is the warnings, and the first of what only one side has.
+func remarks(r *gate.Result) []string {
+	const most = 5
+	out := slices.Concat(r.Warnings, r.Unmatched[:min(most, len(r.Unmatched))])
+	if more := len(r.Unmatched) - most; more > 0 {
+		out = append(out, fmt.Sprintf("%d more measures are only on one side, and not judged", more))
+	}
+	return out
+}
+
 // numbered is a number of things.
 func numbered(n int, thing string) string {
 	if n == 1 {
