@@ -35,7 +35,7 @@ func runKernels(ctx context.Context, args []string) error {
 		return err
 	}
 	page := &kernelPage{Date: *date, Call: strings.TrimSpace("go run ./internal/accuracy kernels " + strings.Join(shown(args), " "))}
-	for _, folder := range append([]string{*corpus}, unseen...) {
+	for i, folder := range append([]string{*corpus}, unseen...) {
 		set, err := measureKernels(ctx, folder)
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: no times.csv of kernels there; -corpus and -unseen say where they are (%w)", folder, err)
@@ -43,7 +43,7 @@ func runKernels(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		set.Title = "held-out kernels, since the causes of what was wrong were mended"
+		set.Title = fmt.Sprintf("held-out kernels, set %d, since the causes of what was wrong were mended", i)
 		if folder == *corpus {
 			set.Title = "the corpus, which was seen while the rules were made"
 		}
@@ -88,7 +88,11 @@ func measureKernels(ctx context.Context, folder string) (*kernelSet, error) {
 	}
 	set := &kernelSet{}
 	for _, group := range byCase(truths) {
-		found, err := diagnoseKernels(ctx, filepath.Join(folder, group[0].Case))
+		found, err := diagnoseKernels(ctx, folder, group[0].Case)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(os.Stderr, "%s: no report of it, left out\n", group[0].Case)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -117,11 +121,18 @@ func byCase(all []kernelTruth) (out [][]kernelTruth) {
 	return out
 }
 
-// diagnoseKernels reads the report of a case and returns what was found by the beginning of a kernel's name.
-func diagnoseKernels(ctx context.Context, folder string) (func(prefix string) (measuredKernel, bool), error) {
-	files, err := filepath.Glob(filepath.Join(folder, "report.ncu-rep*"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("%s: no report.ncu-rep in it: %w", folder, fs.ErrNotExist)
+// diagnoseKernels reads the report of a case, FOLDER/CASE/report.ncu-rep or FOLDER/reports/CASE.ncu-rep, and returns what was found by the beginning of a kernel's name.
+func diagnoseKernels(ctx context.Context, folder, name string) (func(prefix string) (measuredKernel, bool), error) {
+	var files []string
+	for _, pattern := range []string{filepath.Join(folder, name, "report.ncu-rep*"), filepath.Join(folder, "reports", name+".ncu-rep*")} {
+		some, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, some...)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no report of %s in it: %w", folder, name, fs.ErrNotExist)
 	}
 	report, err := reader.OpenProfile(ctx, files[0], readers.All, reader.Options{})
 	if err != nil {

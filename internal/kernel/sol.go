@@ -214,7 +214,13 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 	if what == DRAM && k.writeShare() >= writesMatter {
 		from = peakFromWithWrites
 	}
-	if most < from || !what.doesTheWork() {
+	if most < from {
+		return what.class(), why
+	}
+	if !what.doesTheWork() {
+		if _, ok := k.Lanes(); !ok && what.class() == Compute {
+			why += "; whether that is work or waste cannot be told from this report"
+		}
 		return what.class(), why
 	}
 	waste, measured := k.waste(what)

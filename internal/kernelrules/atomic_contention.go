@@ -3,6 +3,7 @@ package kernelrules
 import (
 	"math"
 
+	"lacuna/internal/cubin"
 	"lacuna/internal/kernel"
 )
 
@@ -16,9 +17,12 @@ An atomic on global memory is done by the slice of L2 that owns its address, one
 address were measured to take 262,144 clocks. It is a finding when the atomic unit of the busiest slice is used at least four times as much as the mean one, and it is used to 60 %, or to a quarter and more than any
 other part of the chip.
 
-The time after the repair is what is next when each block adds up in shared memory first; an atomic there costs a few passes of L1, more where lanes of a warp collide.`,
+It is also a finding where lanes of one warp add to the same address, wherever it lies: L1 then sends a sector for each lane, where the addresses alone would need few. From four lanes to an address on, in a kernel that
+nothing else keeps busy and whose warps wait for memory for 60 % of their time, the sectors that go away are the time that goes away.
+
+Otherwise the time after the repair is what is next when each block adds up in shared memory first; an atomic there costs a few passes of L1, more where lanes of a warp collide.`,
 	Limits: `
-Reports before 2024.1 hold only the mean over slices: the rule is then silent, since many spread atomics look alike. Atomics that return a value (an allocator, a queue) cannot always be added up first.`,
+Reports before 2024.1 hold only the mean over slices: the rule is then silent, since many spread atomics look alike. Lanes that collide are seen only with the code, which a CSV does not hold. Atomics that return a value (an allocator, a queue) cannot always be added up first.`,
 	Fix: `
 Add up in shared memory, or in the warp, and send one atomic a block:
 
@@ -43,6 +47,9 @@ const (
 )
 
 func checkAtomics(c *Case, out *Findings) {
+	if c.collide(out) {
+		return
+	}
 	busiest, mean, ok := c.AtomicInput()
 	if !ok || !(busiest > 0) || !(mean/busiest <= atomicUneven) {
 		return
@@ -57,7 +64,7 @@ func checkAtomics(c *Case, out *Findings) {
 		f.Because("%s atomic instructions of warps in %s", digits(n), usText(c.us()))
 	}
 	f.Because("the busiest resource other than that is at %s", percent(most))
-	f.Places = c.HotOpcodes("RED", "ATOM", "ATOMG")
+	f.Places = c.HotWhere(isAtomic)
 	r := asNow().leave(atomicsLeft, kernel.L2In, kernel.L1Req, kernel.L2Tag, kernel.L2)
 	if clock := c.cycles() / c.us(); n > 0 && clock > 0 {
 		pass := n / clock / c.us() // a pass for each atomic, as a share of the time of now
@@ -67,6 +74,57 @@ func checkAtomics(c *Case, out *Findings) {
 	// Below it what remains is launch, the first loads and one atomic a block.
 	r.high = math.Min(1, math.Max(r.high, shortUs/c.us()))
 	c.expect(f, r)
+}
+
+// Lanes of a warp that add to one address are done one after the other, wherever the address lies.
+const (
+	collisions      = 4   // lanes to an address, from which it matters
+	collisionsOften = 2   // warps add as many times as the reports says for the worst case: runs of equal addresses end inside a warp
+	atomicsNear     = 0.1 // of the global accesses: else they are not what the kernel is about
+)
+
+func isAtomic(i kernel.Instruction) bool { return i.Kind == cubin.Atomic }
+
+// collide finds atomics of lanes of a warp to one address: L1 sends each lane's, where the addresses alone would need few sectors.
+func (c *Case) collide(out *Findings) bool {
+	sent, needed := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"), c.atomicSectors()
+	if !(sent >= collisions*needed) || !c.latencyBound() || !(c.atomics() >= atomicsNear*c.globalInstructions()) || !(c.stalls("long_scoreboard", "lg_throttle", "drain") >= waitsForMemory) {
+		return false
+	}
+	f := out.Add(0.85, "%s lanes of a warp add to each address, one after the other", digits(sent/needed))
+	f.Because("%s atomic instructions of warps send %s sectors where %s would hold their addresses", digits(c.atomics()), digits(sent), digits(needed))
+	f.Because("warps wait for memory, which nothing else keeps busy, for %s of their time", percent(c.stalls("long_scoreboard", "lg_throttle", "drain")))
+	f.Places = c.HotWhere(isAtomic)
+	f.Fix = `Add up in the warp first; lanes with the same key one after the other:
+
+    for (int d = 1; d < 32; d *= 2) {                        // sorted keys: sums of runs
+        float o = __shfl_down_sync(~0u, v, d);
+        if (lane + d < 32 && __shfl_down_sync(~0u, key, d) == key) v += o;
+    }
+    if (lane == 0 || previous_key != key) atomicAdd(&out[key], v);`
+	left := needed / sent
+	r := asNow().leave(left, kernel.L2In, kernel.L1Req, kernel.L2Tag)
+	r.low, r.wait, r.high = left, left, collisionsOften*left
+	c.expect(f, r)
+	return true
+}
+
+// atomicSectors is the sectors that the addresses of atomics alone would need; unknown without the code.
+func (c *Case) atomicSectors() (sectors float64) {
+	k := c.Code()
+	if k == nil {
+		return unknown
+	}
+	asked := k.Counts("memory_l2_theoretical_sectors_global")
+	for i, n := range asked {
+		if isAtomic(k.Instructions[i]) {
+			sectors += n
+		}
+	}
+	if !(sectors > 0) {
+		return unknown
+	}
+	return sectors
 }
 
 // atomics is executed atomic instructions on global memory, by warps.

@@ -1,6 +1,10 @@
 package kernelrules
 
-import "lacuna/internal/kernel"
+import (
+	"math"
+
+	"lacuna/internal/kernel"
+)
 
 var barrierStalls = Rule{
 	ID:    "barrier_stalls",
@@ -12,7 +16,7 @@ At __syncthreads() a warp waits until all warps of its block are there. It is a 
 (under 60 %), and no resource explains it: everything is used to less than 75 %. A transposition through shared memory at the roof of DRAM waits 26 % at its barrier and is healthy.
 
 The time after the repair is what remains when work between barriers is done by all warps or none are needed: shared-memory passes leave, and at best the bytes of DRAM remain; at worst the
-time at barriers goes.`,
+time at barriers goes. Where all lanes work and there are more rounds for each loaded value than a tree up and down has, as in a sort, what the rounds do remains.`,
 	Limits: `
 Warps that wait for the slowest lane or for a conflict wait at the barrier: then thread_divergence, shared_bank_conflicts or uncoalesced_access is the cause and stands above.`,
 	Fix: `
@@ -27,6 +31,7 @@ Smaller blocks wait for fewer warps; two buffers in shared memory save one barri
 
 const (
 	barrierMatters = 0.25 // of the warps' time: less cannot buy much
+	allLanesWait   = 0.8  // of the waiting at barriers goes at worst, where exchange between warps of a block remains
 	explains       = 0.75 // of a resource's peak: then it, not the barrier, sets the time
 )
 
@@ -38,8 +43,18 @@ func checkBarriers(c *Case, out *Findings) {
 	}
 	f := out.Add(0.8, "warps wait at barriers for %s of their time", percent(share))
 	f.Because("instruction issue is at %s, and nothing is used to %s", percent(c.use(kernel.Issue)), percent(explains))
-	f.Because("blocks have %s warps", digits(c.warpsPerBlock()))
+	f.Because("blocks have %s", several(c.warpsPerBlock(), "warp"))
 	f.Places = c.HotStalls("barrier")
 	r := c.restructured(1 - share)
+	rounds := 2 * math.Log2(lanesPerWarp*c.warpsPerBlock())
+	if bar, shared := c.mix("BAR"), c.sharedShare(); c.lanes() >= lanesWasted && bar > rounds*c.mix("LDG") {
+		// More rounds for each loaded value than a tree up and down has, and all lanes work in each, as in a sort: what they do
+		// remains, and shuffles take a pass where a store and a load took two.
+		r.scale[kernel.Issue] = math.Max(r.left(kernel.Issue), 1-bar-shared/2)
+		if passes, _, _, ok := c.SharedWavefronts(); ok {
+			r.scale[kernel.L1] = math.Max(r.left(kernel.L1), 1-passes/c.wavefronts()/2)
+		}
+		r.high = math.Max(r.high, 1-share*allLanesWait)
+	}
 	c.expect(f, r)
 }

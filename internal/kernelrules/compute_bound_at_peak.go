@@ -12,7 +12,7 @@ var computeBoundAtPeak = Rule{
 	Needs:   []Need{needTime, needIssue},
 	Doc: `
 An arithmetic pipe is used to 80 % or more, or instructions are issued in 85 % of the slots, and no fault was found: the operations are done as fast as the chip can. Warps that are ready and not
-selected are the normal state then.`,
+selected are the normal state then. Where lanes, instructions or local memory were not collected, it abstains: what keeps a pipe busy may be waste.`,
 	Limits: `
 Fewer operations for the same result are not in the counters. Single precision at its peak says nothing about whether tensor cores could be used.`,
 	Fix: `
@@ -35,6 +35,9 @@ func checkComputePeak(c *Case, out *Findings) {
 		}
 	}
 	if !full {
+		return
+	}
+	if out.cannotJudge("thread_divergence", "sfu_pipe", "register_spills") {
 		return
 	}
 	f := out.Add(0.9, "%s is at %s of its peak", nameOf(at), percent(u))

@@ -127,3 +127,8 @@ func orZero(v float64) float64 {
 	}
 	return v
 }
+
+// sharedShare is accesses to shared memory as a share of executed instructions.
+func (c *Case) sharedShare() float64 {
+	return orZero(c.number("smsp__sass_inst_executed_op_shared.sum", "smsp__inst_executed_op_shared.sum")) / c.instructions()
+}

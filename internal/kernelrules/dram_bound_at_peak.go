@@ -15,9 +15,9 @@ var dramBoundAtPeak = Rule{
 	Needs:   []Need{needTime, needDRAM},
 	Doc: `
 The kernel moves bytes to and from DRAM as fast as kernels do: 80 % of the peak, or 72 % where a fifth or more is written, since the bus turns around. No fault was found. Waiting for loads is then the
-normal state of its warps, and neither occupancy nor instructions matter.`,
+normal state of its warps, and neither occupancy nor instructions matter. Where coalescing or local memory were not collected, it abstains.`,
 	Limits: `
-Bytes may still be avoidable in ways that counters do not show: a smaller type, fusing with the kernel before. Without the counters of coalescing the finding says only that DRAM is full.`,
+Bytes may still be avoidable in ways that counters do not show: a smaller type, fusing with the kernel before.`,
 	Fix: `
 Nothing inside the kernel. Move fewer bytes: fuse it with its neighbours, use smaller types, keep what is read again in L2.`,
 	RefutedBy: `A copy of the same number of bytes (cudaMemcpyDeviceToDevice) takes much less time.`,
@@ -34,6 +34,9 @@ func checkDRAMPeak(c *Case, out *Findings) {
 	if !(u >= dramFull) && !(u >= dramFullWrites && c.writes()) {
 		return
 	}
+	if out.cannotJudge("uncoalesced_access", "register_spills") {
+		return
+	}
 	bytes, writes := c.dramBytes()
 	f := out.Add(0.9, "device memory is at %s of its peak, as good kernels are", percent(u))
 	if bytes > 0 {
@@ -41,6 +44,18 @@ func checkDRAMPeak(c *Case, out *Findings) {
 	}
 	out.unsure(f, "whether all of its bytes are needed")
 	f.PredictedUs, f.LowUs, f.HighUs, f.Next = c.us(), c.us(), c.us(), nameOf(kernel.DRAM)
+}
+
+// cannotJudge abstains from a healthy verdict where one of the rules abstains that would find the unit's work to be waste: a
+// unit that is busy is then no more than busy.
+func (o *Findings) cannotJudge(rules ...string) bool {
+	for _, a := range o.Abstained {
+		if slices.Contains(rules, a.Rule.ID) {
+			o.Abstained = append(o.Abstained, Abstention{o.rule, "it to tell needed work from waste: " + a.Missing, a.Section})
+			return true
+		}
+	}
+	return false
 }
 
 // unsureHealthy is under a half: that a unit is busy is measured, that it is busy with what is needed is not.

@@ -12,7 +12,7 @@ Every SM has blocks, but not the same amount of work. It is a finding when the m
 really there are under 60 % of those that the launch allows: a few long blocks keep their SMs nearly empty.
 
 The time after the repair is that of evenly spread work: the busiest SM's time falls to the mean, and, where lanes are idle because of trip counts (fewer than 24 of 32
-active), by the idle lanes too.`,
+active), by the idle lanes too; and where nothing is near its limit and the last blocks run alone on their SMs, by the places that they leave empty.`,
 	Limits: `
 Instructions an SM are no evidence: with memory-bound kernels they differ by 20 to 32 % while all SMs work to the end. Before 2024.1 reports hold no maximum over SMs; then only the second condition can
 be judged. In a kernel of a few us, starting and ending look like imbalance.`,
@@ -29,10 +29,11 @@ rows between blocks; or let blocks fetch the next piece:
 }
 
 const (
-	startSkewUs = 5    // blocks of one launch start, and kernels drain, over 2 to 4 us
-	unevenSMs   = 0.15 // mean against busiest SM: healthy kernels of 20 us or more stay under 10 %
-	emptySlots  = 0.6  // achieved against theoretical occupancy, likewise seen at 0.72 and more
-	lanesWasted = 24   // active lanes of 32, NVIDIA's line: a quarter idle
+	usuallyFilled = 0.9  // achieved of possible occupancy in kernels with even blocks
+	startSkewUs   = 5    // blocks of one launch start, and kernels drain, over 2 to 4 us
+	unevenSMs     = 0.15 // mean against busiest SM: healthy kernels of 20 us or more stay under 10 %
+	emptySlots    = 0.6  // achieved against theoretical occupancy, likewise seen at 0.72 and more
+	lanesWasted   = 24   // active lanes of 32, NVIDIA's line: a quarter idle
 	// of the time of evenly spread work: at best blocks also end a little earlier, at worst pieces stay as unequal as NVIDIA calls balanced.
 	imbalanceOwn, imbalanceWorst = 0.9, 1.15
 )
@@ -50,7 +51,7 @@ func checkImbalance(c *Case, out *Findings) {
 	} else {
 		f = out.Add(0.6, "warps end at very different times: %s of the slots are in use where %s could be", percent(c.achieved()), percent(c.theoretical()))
 	}
-	f.Because("%s blocks on %s SMs, %s waves; occupancy %s of a possible %s", digits(c.grid()), digits(c.sms()), digits(c.waves()), percent(c.achieved()), percent(c.theoretical()))
+	f.Because("%s on %s, %s; occupancy %s of a possible %s", several(c.grid(), "block"), several(c.sms(), "SM"), several(c.waves(), "wave"), percent(c.achieved()), percent(c.theoretical()))
 	left := math.Min(1, 1-orZero(imb))
 	r := asNow()
 	r.high = left
@@ -60,6 +61,10 @@ func checkImbalance(c *Case, out *Findings) {
 	}
 	if !uneven {
 		left, r.high = math.Max(c.achieved()/c.theoretical(), left), 1
+	}
+	if filled := c.achieved() / (c.theoretical() * math.Min(1, c.waves()) * usuallyFilled); uneven && filled < 1 && c.latencyBound() {
+		f.Because("busy SMs hold %s of the warps that they could: the last blocks run alone", percent(filled*usuallyFilled))
+		left *= filled // nothing is near its limit, so that more blocks on an SM do not slow each other
 	}
 	r.wait, r.low = math.Min(1, left*tailLeft), left*imbalanceOwn
 	r.high = math.Max(r.high, math.Min(1, left*imbalanceWorst))

@@ -2,6 +2,8 @@ package kernelrules
 
 import (
 	"math"
+
+	"lacuna/internal/kernel"
 )
 
 var lowOccupancy = Rule{
@@ -12,7 +14,7 @@ var lowOccupancy = Rule{
 	Doc: `
 An SM hides waiting by switching to another warp. Here the launch's registers, shared memory or block size let at most half of the warps fit (theoretical occupancy 50 % or less),
 the grid would fill more (a wave or more), nothing is near its limit (all below 60 %), and at least half of the warps' time goes to waiting for latency: memory, fixed latencies,
-barriers, branches.
+barriers, branches. With a quarter of the warps or fewer that wait for memory for 60 % of their time, a unit that is busier than that, up to 75 %, is no objection.
 
 The time after the repair falls as occupancy rises to the next thing that limits it, down to what the busiest resource needs.`,
 	Limits: `
@@ -30,15 +32,16 @@ The step to the next occupancy: lacuna kernel REPORT --what-if regs=64,smem=32k,
 }
 
 const (
-	halfOccupied = 0.5  // above it twice the warps do not fit, and the gain is small
-	stillWaits   = 0.45 // of the busiest resource's peak
-	waitsMostly  = 0.5  // of the warps' time: else something other than latency is waited for
+	halfOccupied    = 0.5  // above it twice the warps do not fit, and the gain is small
+	quarterOccupied = 0.25 // from there a kernel that waits for memory has no way to a unit's peak
+	stillWaits      = 0.45 // of the busiest resource's peak
+	waitsMostly     = 0.5  // of the warps' time: else something other than latency is waited for
 )
 
 func checkLowOccupancy(c *Case, out *Findings) {
 	occ := c.theoretical()
 	waits := c.stalls("long_scoreboard", "short_scoreboard", "wait", "barrier", "branch_resolving")
-	if !(occ > 0 && occ <= halfOccupied) || !(c.waves() >= 1) || !c.latencyBound() || !(waits >= waitsMostly) {
+	if !(occ > 0 && occ <= halfOccupied) || !(c.waves() >= 1) || !c.latencyBound() && !c.starved(occ) || !(waits >= waitsMostly) {
 		return
 	}
 	limit, words, next := c.occupancyLimit()
@@ -48,16 +51,22 @@ func checkLowOccupancy(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.85, "%s limits occupancy to %s, too little to hide waiting", words, percent(occ))
-	f.Because("%s blocks of %s warps fit an SM by %s; without that limit occupancy is %s", digits(limit), digits(c.warpsPerBlock()), words, percent(next))
-	f.Because("warps wait for latency for %s of their time, and nothing is used to 60 %%", percent(waits))
+	f.Because("%s of %s fit an SM by %s; without that limit occupancy is %s", several(limit, "block"), several(c.warpsPerBlock(), "warp"), words, percent(next))
+	_, most := c.limiter()
+	f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits), percent(most))
 	f.Places = c.HotStalls("long_scoreboard")
 	r := asNow()
 	r.wait = occ / next
 	r.low = r.wait
 	// With all warps that fit a kernel may still wait: then nothing is used to more than stillWaits.
-	_, most := c.limiter()
 	r.high = math.Min(1, math.Max(r.wait, most/stillWaits))
 	c.expect(f, r)
+}
+
+// starved says that few warps wait for memory nearly all of their time, although they keep a unit fairly busy.
+func (c *Case) starved(occ float64) bool {
+	_, most := c.limiter()
+	return occ <= quarterOccupied && most < explains && c.use(kernel.Issue) < lowIssue && c.stall("long_scoreboard") >= waitsForMemory
 }
 
 // occupancyLimit is the number of blocks that fit an SM by what limits it most, its name, and the

@@ -14,7 +14,8 @@ var missingTiling = Rule{
 	Doc: `
 Threads load the same data from global memory many times, as a matrix product that fetches both operands for each multiplication, or a stencil that loads every neighbour. It
 is a finding when L1 or the load unit limits the kernel (60 % or more), accesses are coalesced (under a quarter of excess), global loads are at least half of the passes of L1 or a fifth of the instructions,
-and at least four times the bytes that DRAM moves are asked of L1: each byte is loaded four times.
+and at least four times the bytes that DRAM moves are asked of L1: each byte is loaded four times. It is also one where integers limit instead, the addresses and bounds of those loads, while L1 is at 40 % or more and each byte is loaded eight
+times.
 
 After the repair a tile in shared memory and registers gives an eighth of the loads, never less than one for each byte of DRAM; multiply-adds then run at three quarters of their peak.`,
 	Limits: `
@@ -36,29 +37,32 @@ A stencil marches along one axis with a queue of planes in registers.`,
 }
 
 const (
-	tilingReuse  = 4    // bytes asked of L1 over bytes of DRAM
-	tilingPasses = 0.5  // of L1's passes are global loads
-	tilingLoads  = 0.2  // or of the instructions
-	tilingSaves  = 8    // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
-	productUse   = 100  // times that each byte of what it can touch is loaded: a product's dimension; of a stencil it is the number of its points
-	stencilSaves = 4    // lines are no longer straddled, and neighbours share a load
-	stencilIssue = 0.8  // instructions that remain: each point is still loaded, from shared memory
-	tilingWorst  = 2    // a tile without registers: halves, as stencils show
-	tiledFMA     = 0.75 // of the FP32 pipe, as tiled products reach
+	tilingReuse   = 4   // bytes asked of L1 over bytes of DRAM
+	tilingPasses  = 0.5 // of L1's passes are global loads
+	tilingLoads   = 0.2 // or of the instructions
+	tilingSaves   = 8   // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
+	productUse    = 100 // times that each byte of what it can touch is loaded: a product's dimension; of a stencil it is the number of its points
+	stencilSaves  = 4   // lines are no longer straddled, and neighbours share a load
+	stencilIssue  = 0.8 // instructions that remain: each point is still loaded, from shared memory
+	stencilPoints = 8   // loads of each byte under which integers are not taken for those of neighbours
+	halfBusy      = 0.4
+	tilingWorst   = 2    // a tile without registers: halves, as stencils show
+	tiledFMA      = 0.75 // of the FP32 pipe, as tiled products reach
 )
 
 func checkMissingTiling(c *Case, out *Findings) {
-	if !c.limitedBy(kernel.L1, kernel.LSUIn, kernel.L1Fill) || !(c.excessShare() < excessMatters) {
+	addresses := c.addressesLimit()
+	if !c.limitedBy(kernel.L1, kernel.LSUIn, kernel.L1Fill) && !addresses || !(c.excessShare() < excessMatters) {
 		return
 	}
 	dram, _ := c.dramBytes()
 	reuse := c.usedBytes() / dram
 	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads", "smsp__inst_executed_op_global_ld.sum") / c.instructions()
 	passes := c.globalPasses() / c.wavefronts()
-	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) {
+	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) || addresses && !(reuse >= stencilPoints) {
 		return
 	}
-	product := c.usedBytes()/math.Min(dram, atLeast(c.reachable())) >= productUse
+	product := !addresses && c.usedBytes()/math.Min(dram, atLeast(c.reachable())) >= productUse
 	confidence := 0.85
 	if !product {
 		confidence = 0.45
@@ -90,6 +94,12 @@ func checkMissingTiling(c *Case, out *Findings) {
 	}
 	r.high = worst
 	c.expect(f, r)
+}
+
+// addressesLimit says that integers limit the kernel, as where each load has its address computed and its bounds checked, and
+// that L1 is half busy with what they address.
+func (c *Case) addressesLimit() bool {
+	return c.limitedBy(kernel.ALU, kernel.Issue) && c.use(kernel.ALU) >= limits && c.use(kernel.FMA) < c.use(kernel.ALU)/2 && math.Max(c.use(kernel.L1), c.use(kernel.LSUIn)) >= halfBusy
 }
 
 // globalPasses is passes of L1 for global loads and stores.

@@ -23,5 +23,6 @@ var (
 	needDRAMBytes = Need{"bytes moved by DRAM", []string{"dram__bytes_read.sum", "dram__sectors_read.sum"}, "MemoryWorkloadAnalysis_Tables"}
 	needReachable = Need{"how much memory the kernel can touch", []string{"profiler__replayer_bytes_mem_accessible.avg"}, "SpeedOfLight"}
 	needOpcodes   = Need{"the instruction mix", []string{"sass__inst_executed_per_opcode", "sass__inst_executed_per_opcode_with_modifier_all"}, "InstructionStats"}
+	needCode      = Need{"the kernel's machine code, which a CSV does not hold", nil, "SourceCounters"}
 	needAtomics   = Need{"the use of L2's atomic units", []string{"lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed"}, "MemoryWorkloadAnalysis_Tables"}
 )

@@ -17,7 +17,8 @@ Sine, cosine, exponential, logarithm, square root and division start on the XU p
 The pipe itself is the limit (60 % or more, and issue under 75 %, so that other pipes have room to take the work): too many special functions.
 
 Or the precise library functions are: issue at 60 % or more, 12 to 200 instructions for each special function, and at least 5 % of them the
-selections, roundings, checks and branches of argument reduction, which fast functions do without. Then not the pipe but the code around it sets the time.
+selections, roundings, checks and branches of argument reduction, which fast functions do without. Some precise functions, powf above all, are polynomials without a special function: there the conversions to integers
+count, if as many roundings and 5 % of branches and selections are around them. Then not the pipe but the code around it sets the time.
 
 After the repair: in the first case three tenths of the special functions remain (at best none, and DRAM sets the time), and as many other instructions as now, since what replaces a function replaces its scaling too; in the second, thirteen
 instructions a function and half of the XU pipe.`,
@@ -71,12 +72,17 @@ func checkSFU(c *Case, out *Findings) {
 		}
 		return
 	}
-	per := 1 / mufu
+	calls := mufu
+	// Some precise functions, powf above all, are polynomials: they round their argument, and select and branch around it.
+	if rounds := c.mix("F2I"); c.mix("FRND") >= rounds && c.mix("BSSY", "BSYNC", "FSEL") >= reductionShare {
+		calls = math.Max(calls, rounds)
+	}
+	per := 1 / calls
 	reduction := c.mix("BSSY", "BSYNC", "FSEL", "F2I", "FRND", "FCHK")
 	if !(issue >= limits) || !(per >= precisePerMUFU && per <= precisePerMax) || !(reduction >= reductionShare) {
 		return
 	}
-	f := out.Add(0.8, "precise functions take %s instructions for each special one", digits(per))
+	f := out.Add(0.8, "precise functions take %s instructions each", digits(per))
 	f.Because("instruction issue is at %s, the pipe of special functions at %s: the code around them sets the time", percent(issue), percent(xu))
 	f.Because("%s of the instructions are selections, roundings and branches as in argument reduction", percent(reduction))
 	f.Fix = "Use the fast functions where precision allows: __sinf, __powf, __fdividef, or -use_fast_math."

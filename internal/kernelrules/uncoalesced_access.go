@@ -15,7 +15,8 @@ var uncoalescedAccess = Rule{
 The 32 lanes of a warp ask for addresses that do not lie side by side, so that more sectors of 32 bytes are moved than the bytes used need.
 It is recognised from the addresses themselves: at least a quarter of the sectors that global loads and stores ask for carry nothing that
 is used, and what limits the kernel moves in proportion to sectors (DRAM, L2, or L1, used at 60 % of its peak or more, which is NVIDIA's line). Where nothing
-of that kind is near its limit, L1 absorbs the excess, and it costs nothing.
+of that kind is near its limit, L1 absorbs the excess, and it costs nothing; unless warps wait for nothing else: at least half of the sectors are in excess, L2 moves twice the bytes that are used, warps wait for global memory for
+60 % of their time, and for room in its queue for 20 %, which single accesses with many sectors fill.
 
 The time after the repair is what is left when only used bytes travel: DRAM and L2 move those, L1 makes one pass for each full line of 128 bytes.`,
 	Limits: `
@@ -42,6 +43,9 @@ const (
 	excessMatters = 0.25
 	// gatherMatters is the share of loads whose addresses come from loaded data from which a kernel counts as random.
 	gatherMatters = 0.5
+	// A kernel without a limiter waits for wasted sectors if they are most, L1 does not absorb them, and warps do little else.
+	mostlyWaste, waitsForMemory, wasteReachesL2 = 0.5, 0.6, 2
+	queueFull                                   = 0.2 // of the waiting: loads whose addresses follow from data, as in a search, wait for each other and leave room
 )
 
 func checkUncoalesced(c *Case, out *Findings) {
@@ -49,7 +53,12 @@ func checkUncoalesced(c *Case, out *Findings) {
 	if !(exc >= excessMatters) || c.inherent() >= exc-excessMatters {
 		return
 	}
-	if !c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req, kernel.L1Fill, kernel.LSUIn) {
+	limited := c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req, kernel.L1Fill, kernel.LSUIn)
+	if !limited && !c.waitsForWaste(exc) {
+		return
+	}
+	if !limited && c.Code() == nil { // whether its loads are random by nature is in the code
+		out.abstain(needCode)
 		return
 	}
 	at, most := c.limiter()
@@ -62,9 +71,23 @@ func checkUncoalesced(c *Case, out *Findings) {
 			f.Because("%s sectors a %s of a warp; %s of the 32 bytes of a sector are used", digits(n), op.words, digits(used))
 		}
 	}
-	f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
+	if limited {
+		f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
+	} else {
+		f.Because("warps wait for global memory for %s of their time, and %s go through L2 for %s that are used", percent(c.stalls("long_scoreboard", "lg_throttle")), bytesText(known(c.L2TexBytes())), bytesText(c.usedBytes()))
+	}
 	f.Places = c.HotUncoalesced()
 	c.expect(f, c.coalesced())
+}
+
+// waitsForWaste says that nothing is near its peak because warps wait for accesses most of whose sectors are for nothing:
+// queues fill with the sectors of a few instructions, and DRAM opens rows for single sectors.
+func (c *Case) waitsForWaste(excess float64) bool {
+	total, _, _ := c.GlobalSectors()
+	if c.atomicSectors() >= mostlyWaste*total {
+		return false
+	}
+	return excess >= mostlyWaste && c.latencyBound() && c.stall("lg_throttle") >= queueFull && c.stalls("long_scoreboard", "lg_throttle") >= waitsForMemory && known(c.L2TexBytes()) >= wasteReachesL2*c.usedBytes()
 }
 
 // coalesced is what is left when accesses move only the bytes that are used.

@@ -34,6 +34,14 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
+// several is a number of things.
+func several(n float64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return digits(n) + " " + thing + "s"
+}
+
 // bytesText is an amount of memory in decimal units, as bandwidths are.
 func bytesText(v float64) string {
 	switch {
