@@ -166,7 +166,7 @@ func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err erro
 func again(f *facts.Facts, c *Capture) (*Again, error) {
 	v := c.Variant
 	leavesRange := func(change string) bool { return strings.HasPrefix(change, "drop-range:") } // something else may be left in it
-	if v.Base == "" || len(v.Changes()) == 0 || slices.ContainsFunc(v.Changes(), leavesRange) {
+	if v.Base == "" || len(v.Changes()) == 0 || v.Otherwise() != "" || slices.ContainsFunc(v.Changes(), leavesRange) {
 		return nil, nil
 	}
 	a := &Again{Changes: v.Changes()}

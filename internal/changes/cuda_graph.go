@@ -15,7 +15,7 @@ var cudaGraph = Change{
 	Syntax: "cuda-graph[:RANGE]",
 	Title:  "the kernels of a step, or of a range, are launched as one CUDA graph",
 	Doc: `All launches of a step (or inside RANGE) become one call. Nodes follow one another almost without a pause, and the host
-spends nothing between them. Host work of over a millisecond in between stays, and begins a new graph.`,
+spends nothing between them; those of a graph that is there already stay as they are. Host work of over a millisecond in between stays, and begins a new graph.`,
 	Assumes: "shapes and addresses are the same in every step; what the host does between launches is only launching",
 	NotWhen: "the step synchronises, allocates memory or copies pageable memory inside: make those changes first",
 	Example: "cuda-graph",
@@ -186,10 +186,11 @@ func (g *grapher) end() {
 				if w.Dropped {
 					continue
 				}
-				if w.HighNs == 0 {
+				node := c.N > 1 // of a graph already
+				if w.HighNs == 0 && !node {
 					e.ScaleDur(k, 1, graphKernelLow, graphKernelHigh)
 				}
-				if before, seen := last[w.Lane]; seen {
+				if before, seen := last[w.Lane]; seen && (!node || w.After < 0) {
 					w.After, w.LagNs, w.LagHigh = before, graphNodeNs, graphNodeHighNs
 					if e.ByNode() {
 						w.LagOver = int64(e.Overhead.NodeNs)
