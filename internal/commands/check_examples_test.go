@@ -85,7 +85,10 @@ func (w workflow) run(t *testing.T, repo, base, home string) (status int, output
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, temp := t.TempDir(), t.TempDir()
+	bin, temp := t.TempDir(), filepath.Join(home, "temp") // a runner empties its folder for each job, and keeps the repository
+	if err := errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o777)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Symlink(self, filepath.Join(bin, "lacuna")); err != nil { // testscript.Main runs a command by the name that the binary is called by
 		t.Skip(err)
 	}
@@ -174,7 +177,11 @@ func TestExampleWorkflows(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			repo, base, home := repository(t, "10", test.after)
-			status, output := test.of(t).run(t, repo, base, home)
+			w := test.of(t)
+			if test.want == 0 { // a job before on the same runner
+				w.run(t, repo, base, home)
+			}
+			status, output := w.run(t, repo, base, home)
 			if status != test.want || !strings.Contains(output, test.says) {
 				t.Errorf("exit status %d, want %d; want %q in:\n%s", status, test.want, test.says, output)
 			}
