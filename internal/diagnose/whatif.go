@@ -142,6 +142,9 @@ func notes(k *replay.Pricer) []string {
 		have := len(k.Program.Steps.Steady())
 		out = append(out, fmt.Sprintf("%d steps in the middle of %d were replayed: the others make too many calls to replay them all", have, have+n))
 	}
+	if k.Program.OneOfRanks() {
+		out = append(out, "one rank of several is given: what it waits for the others in collectives is taken as recorded; give the captures of all ranks")
+	}
 	if n := k.Program.Inferred; n > 0 {
 		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not hold them; nsys profile --trace=cuda,nvtx does", n))
 	}

@@ -236,3 +236,22 @@ func (j *job) run(opt Options) []*Run {
 	}
 	return runs
 }
+
+// OneOfRanks says whether a program meets other ranks that it is not replayed with: what it waits for them is taken as recorded, whenever
+// it comes.
+func (p *Program) OneOfRanks() bool {
+	if p.job != nil {
+		return false
+	}
+	device, talks := none, false
+	for i := range p.Works {
+		if w := &p.Works[i]; w.Kind == facts.WorkComm {
+			d := int32(p.Lanes[w.Lane].Device)
+			if talks && d != device {
+				return false // the devices of one capture meet each other
+			}
+			device, talks = d, true
+		}
+	}
+	return talks
+}

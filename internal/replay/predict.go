@@ -144,7 +144,13 @@ func (k *Pricer) run(p *Program, at [corners]Options) [corners]float64 {
 }
 
 // Now is the unmodified step without the profiler.
-func (k *Pricer) Now() Range { return k.rangeOf(k.free, k.Program.Overhead.MinShare) }
+func (k *Pricer) Now() Range {
+	now := k.rangeOf(k.free, k.Program.Overhead.MinShare)
+	if k.Program.OneOfRanks() {
+		now.HighNs = max(now.HighNs, k.MeasuredNs) // a faster host may only wait longer for the other ranks
+	}
+	return now
+}
 
 // Price runs the program with changes, with the profiler and without it.
 func (k *Pricer) Price(e *Edit) Price {
