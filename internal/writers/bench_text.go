@@ -73,9 +73,6 @@ func benchProgramWords(x bench.ProgramResult) string {
 	return text
 }
 
-// plural is a count of what has an ordinary plural.
-func plural(n int, what string) string { return counted(n, what, what+"s") }
-
 // benchWords is the result in a sentence or two.
 func benchWords(r *bench.Result) string {
 	for i := range r.Changes {

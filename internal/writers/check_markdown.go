@@ -55,10 +55,10 @@ func CheckMarkdown(w io.Writer, r *gate.Result) error {
 func (m *markdown) checkCells(x *gate.Row) []string {
 	before, after := "", ""
 	if x.Before != nil {
-		before = amountWords(*x.Before, x.Unit)
+		before = quantity(*x.Before, x.Unit)
 	}
 	if x.RunsAfter > 0 {
-		after = amountWords(x.After, x.Unit)
+		after = quantity(x.After, x.Unit)
 	}
 	change, interval := changeWords(x)
 	return []string{m.code(x.Name), m.text(before), m.text(after), change, interval, m.text(limitWords(x)), plot(x, plotWidth), verdictSigns[x.Verdict] + " " + verdictWords(x.Verdict)}

@@ -45,11 +45,11 @@ func (p *printer) checkRows(r *gate.Result) {
 		m := &r.Measures[i]
 		before := ""
 		if m.Before != nil {
-			before = amountWords(*m.Before, m.Unit)
+			before = quantity(*m.Before, m.Unit)
 		}
 		after := ""
 		if m.RunsAfter > 0 {
-			after = amountWords(m.After, m.Unit)
+			after = quantity(m.After, m.Unit)
 		}
 		change, interval := changeWords(m)
 		rows = append(rows, []string{p.clean(measureName(m.Name)), before, after, change, interval, p.clean(limitWords(m)), verdictWords(m.Verdict)})

@@ -7,30 +7,10 @@ import (
 	"strings"
 
 	"lacuna/internal/gate"
-	"lacuna/internal/unit"
 )
 
 // verdictWords is a verdict as people read it.
 func verdictWords(v string) string { return strings.ReplaceAll(v, "_", " ") }
-
-// amountWords is a value of a measure with its unit.
-func amountWords(x float64, symbol string) string {
-	switch symbol {
-	case "ms", "us":
-		return about(x) + " " + symbol
-	case "bytes":
-		if math.Abs(x) < 1<<62 {
-			return unit.FormatBytes(int64(x))
-		}
-	case "share":
-		return short(100*x) + " %"
-	case "%":
-		return short(x) + " %"
-	case "count":
-		return short(x)
-	}
-	return strings.TrimSpace(about(x) + " " + Printable(symbol))
-}
 
 // isBudget says whether a row is held against an absolute amount.
 func isBudget(m *gate.Row) bool { return m.Kind != "change" }
@@ -66,10 +46,10 @@ func numbersWords(m *gate.Row) string {
 	change, interval := changeWords(m)
 	switch {
 	case isBudget(m) && m.RunsAfter > 0:
-		text := amountWords(m.After, m.Unit)
+		text := quantity(m.After, m.Unit)
 		if m.LowPct != nil && m.HighPct != nil && m.ChangePct != nil && *m.ChangePct != -100 {
 			of := m.After / (1 + *m.ChangePct/100) // the budget in the measure's unit
-			text += fmt.Sprintf(" (95 %% interval %s to %s)", amountWords(of*(1+*m.LowPct/100), m.Unit), amountWords(of*(1+*m.HighPct/100), m.Unit))
+			text += fmt.Sprintf(" (95 %% interval %s to %s)", quantity(of*(1+*m.LowPct/100), m.Unit), quantity(of*(1+*m.HighPct/100), m.Unit))
 		}
 		return text + ": "
 	case change == "":
@@ -81,7 +61,7 @@ func numbersWords(m *gate.Row) string {
 	if interval != "" {
 		interval = " (95 % interval " + interval + ")"
 	}
-	return fmt.Sprintf("%s, before %s: %s%s: ", amountWords(m.After, m.Unit), amountWords(*m.Before, m.Unit), change, interval)
+	return fmt.Sprintf("%s, before %s: %s%s: ", quantity(m.After, m.Unit), quantity(*m.Before, m.Unit), change, interval)
 }
 
 // rowWords is a verdict in a sentence: numbers, rule, and how to judge otherwise.
@@ -150,9 +130,9 @@ func headWords(r *gate.Result) string {
 	}
 	text := verdictWords(r.Verdict) + ": "
 	if r.Verdict == gate.Pass {
-		text += numbered(len(r.Measures), "verdict")
+		text += plural(len(r.Measures), "verdict")
 	} else {
-		text += listed(named) + fmt.Sprintf(" (%d of %s)", len(named), numbered(len(r.Measures), "verdict"))
+		text += listed(named) + fmt.Sprintf(" (%d of %s)", len(named), plural(len(r.Measures), "verdict"))
 	}
 	if len(better) > 0 {
 		text += "; better: " + listed(better)
@@ -195,17 +175,9 @@ func remarks(r *gate.Result) []string {
 	return out
 }
 
-// numbered is a number of things.
-func numbered(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // checkSide is the runs of a side in a line.
 func checkSide(s gate.Side, what string) string {
-	text := numbered(len(s.Runs), "run")
+	text := plural(len(s.Runs), "run")
 	switch {
 	case what != "":
 		text += " of " + what

@@ -10,7 +10,6 @@ import (
 
 	"lacuna/internal/compare"
 	"lacuna/internal/facts"
-	"lacuna/internal/unit"
 )
 
 // DiffJSON writes a comparison by the JSON contract.
@@ -57,7 +56,7 @@ func sideWords(s compare.Side) string {
 		text += "; " + s.GPU
 	}
 	if s.Steps > 0 {
-		text += "; " + counted(s.Steps, "step", "steps")
+		text += "; " + plural(s.Steps, "step")
 	}
 	return text
 }
@@ -125,38 +124,12 @@ func signed(pct float64) string {
 	return "+" + text
 }
 
-func short(x float64) string {
-	switch a := math.Abs(x); {
-	case a >= 9.95:
-		return fixed(x, 0)
-	case a >= 0.995 || a == 0:
-		return fixed(x, 1)
-	}
-	return fixed(x, 2)
-}
-
 // worthMs is what a repair is worth.
 func worthMs(ms float64) string {
 	if ms < 0.0005 {
 		return "0"
 	}
 	return about(ms)
-}
-
-// tally is a count, which is a mean over steps: without decimals where it is whole.
-func tally(x float64) string {
-	if math.Abs(x-math.Round(x)) < 0.005 {
-		return fixed(x, 0)
-	}
-	return short(x)
-}
-
-// someMs is a time in ms, 0 for none.
-func someMs(x float64) string {
-	if x == 0 {
-		return "0"
-	}
-	return about(x)
 }
 
 // signedMs is a change in ms.
@@ -334,23 +307,6 @@ func measureWords(name string) string {
 // metricWords is the metrics of a kernel whose names are no words.
 var metricWords = map[string]string{"dram_bytes": "DRAM bytes", "occupancy_theoretical": "theoretical occupancy", "occupancy": "achieved occupancy",
 	"sm": "compute, of peak", "memory": "memory, of peak"}
-
-// quantity is a value of a measure with its unit.
-func quantity(x float64, symbol string) string {
-	switch symbol {
-	case "ms", "us":
-		return someMs(x) + " " + symbol
-	case "bytes":
-		return unit.FormatBytes(int64(x))
-	case "share":
-		return short(100*x) + " %"
-	case "%":
-		return short(x) + " %"
-	case "count":
-		return tally(x)
-	}
-	return strings.TrimSpace(about(x) + " " + Printable(symbol))
-}
 
 func (p *printer) verdict(c *compare.Change) string {
 	if c.Verdict == "undecided" && c.RunsNeeded > 0 {

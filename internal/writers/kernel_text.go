@@ -63,14 +63,6 @@ func (p *printer) kernelInputs(r *kernelreport.Report) {
 	}
 }
 
-// counted is a number with its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return unit.FormatCount(int64(n)) + " " + many
-}
-
 // maxKernelRows is how many kernels the list has.
 const maxKernelRows = 30
 
