@@ -59,11 +59,12 @@ docs/history.md has an example from first run to blame.`,
 			program: flags.String("program", "", "only series of the program `NAME`; add: what ran, where the input does not say"),
 			machine: flags.String("machine", "", "only series on machines like `GLOB`: H100, '*driver 580*'"),
 			branch:  flags.String("branch", "", "only series of the branch `NAME`; add: the runs' branch"),
+			tool:    flags.String("profiler", "", "only series under the profiler `NAME`, or none"),
 			commit:  flags.String("commit", "", "add: the runs' `COMMIT`, if it is not git's HEAD"),
 			labels:  flags.StringArray("label", nil, "add: say also `NAME=VALUE` of the runs"),
 			steps:   flags.String("steps", "", "add: of captures, only the steps at positions `A:B`"),
 			pattern: flags.String("step-range", "", "add: ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			last:    flags.Int("last", 0, "look at the last `N` runs (default 500; list 20)"),
+			last:    flags.Int("last", 0, "look at the last `N` runs (default 500; of all measures 200; list 20)"),
 			effect:  flags.String("min-effect", "1%", "blame, plot: changes under `SHARE` of the level before are none"),
 			window:  flags.Int("window", history.Window, "baseline: of the last `N` runs of the level"),
 			note:    flags.String("note", "", "acknowledge: why, as `TEXT`"),
@@ -80,12 +81,12 @@ func historyFormats() []string { return []string{"text", "markdown", "csv", "jso
 
 // A historyCall is a call of lacuna history.
 type historyCall struct {
-	flags                                                  *pflag.FlagSet
-	store, format, program, machine, branch, commit, steps *string
-	pattern, effect, note, before                          *string
-	labels                                                 *[]string
-	last, window, keep                                     *int
-	undo, dry                                              *bool
+	flags                                                 *pflag.FlagSet
+	store, format, program, machine, branch, tool, commit *string
+	steps, pattern, effect, note, before                  *string
+	labels                                                *[]string
+	last, window, keep                                    *int
+	undo, dry                                             *bool
 }
 
 // A historyVerb is a word after lacuna history.
@@ -99,9 +100,9 @@ type historyVerb struct {
 }
 
 func historyVerbs() []historyVerb {
-	const choose = "program machine branch "
+	const choose = "program machine branch profiler "
 	return []historyVerb{
-		{"add", choose + "commit label steps step-range", "text json", 1, "INPUT", (*historyCall).add},
+		{"add", "program branch commit label steps step-range", "text json", 1, "INPUT", (*historyCall).add},
 		{"list", choose + "last", "text markdown csv json", 0, "", (*historyCall).list},
 		{"show", "", "text markdown csv json", 1, "RUN or COMMIT", (*historyCall).show},
 		{"plot", choose + "last min-effect", "text svg", 1, "MEASURE", (*historyCall).plot},
@@ -180,7 +181,7 @@ func (c *historyCall) open(ctx context.Context) (*history.Store, error) {
 }
 
 func (c *historyCall) filter() history.Filter {
-	return history.Filter{Program: *c.program, Machine: *c.machine, Branch: *c.branch}
+	return history.Filter{Program: *c.program, Machine: *c.machine, Branch: *c.branch, Tool: *c.tool}
 }
 
 // series opens the store and chooses the one series that the call means.
@@ -207,6 +208,9 @@ func (c *historyCall) lastOr(n int) int {
 
 // historyLast is how many runs are looked at: years of nightly runs, and quick.
 const historyLast = 500
+
+// historyLastOfAll is how many are, where every measure is looked at: hundreds of measures within a second.
+const historyLastOfAll = 200
 
 // sheets writes tables in the format of the call.
 func (c *historyCall) sheets(env *Env, sheets ...writers.Sheet) error {

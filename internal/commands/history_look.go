@@ -90,7 +90,11 @@ func (c *historyCall) blame(ctx context.Context, env *Env, args []string) error 
 		return err
 	}
 	defer s.Close()
-	b, err := s.Blame(ctx, series, args, c.lastOr(historyLast), effect)
+	last := c.lastOr(historyLast)
+	if len(args) == 0 {
+		last = c.lastOr(historyLastOfAll)
+	}
+	b, err := s.Blame(ctx, series, args, last, effect)
 	if err != nil {
 		return err
 	}

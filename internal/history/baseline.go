@@ -27,7 +27,7 @@ const (
 	// where runs vary by 1 % (docs/gate.md); more reach further back in time than machines stay as they are.
 	Window = 10
 	// BaselineRuns is how many runs are searched for changes.
-	BaselineRuns = 500
+	BaselineRuns = 200
 	// baselineEffect is the smallest change for the worse that ends a baseline.
 	baselineEffect = 0.01
 )
@@ -191,8 +191,9 @@ func (s *Store) Prune(ctx context.Context, runs []RunInfo) (removed int, err err
 	return removed, nil
 }
 
-// Choose is the one series that a filter chooses. If it chooses several, those of main or master are meant; if these
-// are several still, the error names what tells them apart.
+// Choose is the one series that a filter chooses. Of several, those whose program and machine are called so to the letter come
+// first, then those of main or master if no branch is asked for, then those that no profiler watched if none is. If these are several
+// still, the error names what tells them apart.
 func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 	all, err := s.Series(ctx, f)
 	if err != nil {
@@ -207,18 +208,31 @@ func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 		}
 		return Series{}, err
 	}
-	if f.Branch == "" {
-		for _, name := range []string{"main", "master"} {
-			if on := slices.DeleteFunc(slices.Clone(all), func(x Series) bool { return x.Branch != name }); len(on) > 0 {
-				all = on
-				break
-			}
+	prefer := func(like func(x Series) bool) {
+		if some := slices.DeleteFunc(slices.Clone(all), func(x Series) bool { return !like(x) }); len(some) > 0 {
+			all = some
 		}
 	}
+	prefer(func(x Series) bool { return x.Program == f.Program })
+	prefer(func(x Series) bool { return x.Machine == f.Machine })
+	if f.Branch == "" {
+		prefer(func(x Series) bool { return x.Branch == "main" || x.Branch == "master" })
+		prefer(func(x Series) bool { return x.Branch == "main" })
+	}
+	if f.Tool == "" && len(all) > 1 && sameButTool(all) {
+		prefer(func(x Series) bool { return x.Tool == "" })
+	}
 	if len(all) > 1 {
-		return Series{}, fmt.Errorf("%s: %d series are meant, first %s and %s; say which with --program, --machine, --branch", s.Name, len(all), all[0], all[1])
+		return Series{}, fmt.Errorf("%s: %d series are meant, first %s and %s; say which with --program, --machine, --branch, --profiler", s.Name, len(all), all[0], all[1])
 	}
 	return all[0], nil
+}
+
+// sameButTool says whether series differ in nothing but the profiler.
+func sameButTool(all []Series) bool {
+	return !slices.ContainsFunc(all, func(x Series) bool {
+		return x.Program != all[0].Program || x.Machine != all[0].Machine || x.Branch != all[0].Branch
+	})
 }
 
 // String says what a series is of.
@@ -240,7 +254,7 @@ func (x Series) String() string {
 // String says what a filter asks for.
 func (f Filter) String() string {
 	text := ""
-	for _, x := range []struct{ name, value string }{{"program", f.Program}, {"machine", f.Machine}, {"branch", f.Branch}} {
+	for _, x := range []struct{ name, value string }{{"program", f.Program}, {"machine", f.Machine}, {"branch", f.Branch}, {"profiler", f.Tool}} {
 		if x.value != "" {
 			if text != "" {
 				text += ", "

@@ -22,8 +22,12 @@ type Series struct {
 	Last                           int64 // where its last run stands, seconds since 1970
 }
 
-// A Filter chooses series. Program, Machine and Branch are globs or words that occur; "" is any.
-type Filter struct{ Program, Machine, Branch string }
+// A Filter chooses series. Program and Machine are globs or words that occur, Branch is a glob, Tool is a profiler's name or
+// NoTool; "" is any.
+type Filter struct{ Program, Machine, Branch, Tool string }
+
+// NoTool is the Tool of runs that no profiler watched.
+const NoTool = "none"
 
 // Series is those that a filter chooses, the one with the latest run first.
 func (s *Store) Series(ctx context.Context, f Filter) (out []Series, err error) {
@@ -32,7 +36,7 @@ func (s *Store) Series(ctx context.Context, f Filter) (out []Series, err error) 
 		if err := rows.Scan(&x.ID, &x.Program, &x.Machine, &x.Branch, &x.Tool, &x.Runs, &x.Last); err != nil {
 			return err
 		}
-		if matches(f.Program, x.Program) && matches(f.Machine, x.Machine) && (f.Branch == "" || globs(f.Branch, x.Branch)) {
+		if matches(f.Program, x.Program) && matches(f.Machine, x.Machine) && (f.Branch == "" || globs(f.Branch, x.Branch)) && (f.Tool == "" || f.Tool == x.Tool || f.Tool == NoTool && x.Tool == "") {
 			out = append(out, x)
 		}
 		return nil
