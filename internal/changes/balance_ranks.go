@@ -138,8 +138,9 @@ func balanceDevices(e *replay.Edit) (int, error) {
 	}
 	mean := 0.0
 	for device := range collectives {
-		mean += compute[device] / float64(len(collectives))
+		mean += compute[device] // whole ns: the same in any order
 	}
+	mean /= float64(len(collectives))
 	for i := range e.Works {
 		if w := &e.Works[i]; w.Kind.IsCompute() && !w.Dropped && compute[e.Lanes[w.Lane].Device] > 0 && collectives[e.Lanes[w.Lane].Device] != nil {
 			scaleWork(e, int32(i), mean/compute[e.Lanes[w.Lane].Device])

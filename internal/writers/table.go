@@ -1,3 +1,4 @@
+// Package writers turns results into bytes: one file a result and form (text, Markdown, CSV, JSON, SVG, what CI reads).
 package writers
 
 import (
