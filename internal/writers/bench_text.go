@@ -1,7 +1,6 @@
 package writers
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -125,16 +124,19 @@ func benchChangeWords(c *compare.Change) string {
 	return text + "."
 }
 
-var benchStops = map[string]string{
-	bench.StoppedPrecision:   "Stopped because this is precise enough",
-	bench.StoppedRuns:        "Stopped because all runs are made",
-	bench.StoppedBudget:      "Stopped because the time is spent",
-	bench.StoppedInterrupted: "Interrupted",
-	bench.StoppedFailed:      "Stopped because a run failed",
-}
-
 func benchStopWords(r *bench.Result) string {
-	text := benchStops[r.Stopped] + fmt.Sprintf(", after %.0f s", r.SpentS)
+	text := "Interrupted"
+	switch r.Stopped {
+	case bench.StoppedPrecision:
+		text = "Stopped because this is precise enough"
+	case bench.StoppedRuns:
+		text = "Stopped because all runs are made"
+	case bench.StoppedBudget:
+		text = "Stopped because the time is spent"
+	case bench.StoppedFailed:
+		text = "Stopped because a run failed"
+	}
+	text += fmt.Sprintf(", after %.0f s", r.SpentS)
 	if r.PrecisionPct != nil {
 		text += fmt.Sprintf("; known to %s %% to either side", short(*r.PrecisionPct))
 	}
@@ -159,9 +161,25 @@ func benchRows(r *bench.Result, p *printer) (columns []gridColumn, rows [][]stri
 	return []gridColumn{{head: "measure", flex: true}, {head: "median", right: true}, {head: "95 % interval", right: true, drop: 3}, {head: "varies %", right: true}, {head: "least", right: true, drop: 1}, {head: "most", right: true, drop: 2}}, rows
 }
 
-var conditionWords = map[string]string{
-	"busy_pct": "GPU busy, %", "memory_mhz": "memory clock, MHz", "power_w": "power, W", "sm_mhz": "SM clock, MHz",
-	"temperature_c": "temperature, °C", "throttle": "clocks held down", "others": "other processes",
+// benchStateWords is a condition as people read it.
+func benchStateWords(name string) string {
+	switch name {
+	case "busy_pct":
+		return "GPU busy, %"
+	case "memory_mhz":
+		return "memory clock, MHz"
+	case "power_w":
+		return "power, W"
+	case "sm_mhz":
+		return "SM clock, MHz"
+	case "temperature_c":
+		return "temperature, °C"
+	case "throttle":
+		return "clocks held down"
+	case "others":
+		return "other processes"
+	}
+	return name
 }
 
 // A benchState is one condition of the GPUs: of numbers the range and median of each program, else words.
@@ -175,7 +193,7 @@ type benchState struct {
 func benchStates(r *bench.Result, degree string) (out []benchState) {
 	for i, x := range r.Programs {
 		for _, c := range x.Conditions {
-			name := strings.ReplaceAll(cmp.Or(conditionWords[c.Name], c.Name), "°", degree)
+			name := strings.ReplaceAll(benchStateWords(c.Name), "°", degree)
 			at := slices.IndexFunc(out, func(s benchState) bool { return s.name == name })
 			if at < 0 {
 				at = len(out)
