@@ -47,16 +47,16 @@ const (
 
 // pciInfo is nvmlPciInfo_t.
 type pciInfo struct {
-	legacy                                  [16]byte
-	domain, bus, device, deviceID, systemID uint32
-	id                                      [32]byte
+	_  [16]byte  // the ID as older drivers wrote it
+	_  [5]uint32 // domain, bus, device, IDs of device and subsystem
+	id [32]byte
 }
 
 // processInfo is nvmlProcessInfo_v2_t.
 type processInfo struct {
-	pid                uint32
-	usedMemory         uint64
-	gpuInstance, slice uint32
+	pid  uint32
+	_    uint64 // bytes in use
+	_, _ uint32 // of a GPU that is split
 }
 
 // describe reads what does not change.
