@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"lacuna/internal/golden"
 	"lacuna/internal/writers"
@@ -41,7 +42,7 @@ func captures(dir string) error {
 		content []byte
 		paths   []string
 	}{
-		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "kernels.ncu-rep"}}, // the last: what the ncu command that report names would write
+		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "AFTER.ncu-rep", "kernels.ncu-rep"}}, // the last: what the ncu command that report names would write
 		{demoCapture, []string{"trace.json.gz", "before.json.gz", "after.json.gz"}},
 		{db, []string{"run.sqlite", "before.sqlite", "after.sqlite", "before/1.sqlite", "after/1.sqlite", "after/2.sqlite"}}, // packed or not is seen from the content
 	} {

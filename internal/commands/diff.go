@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,6 @@ import (
 	"lacuna/internal/compare"
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
-	"lacuna/internal/kernelreport"
 	"lacuna/internal/measure"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
@@ -37,6 +37,9 @@ its steps, widened by what runs of such programs are known to scatter, and the
 output says so. A change is real if its 95 % interval lies beyond --min-effect.
 What cannot be told is called undecided, with the runs that would tell.
 
+Of two kernel reports it says what moved inside each kernel and what that means:
+time, traffic, hit rates, what warps wait for, and which findings are gone.
+
 Kernels are matched through renaming, splitting and fusion. What explains the
 change of the step sums to it. The exit status is 0 whatever changed: the gate
 for CI is lacuna check.`,
@@ -45,6 +48,7 @@ for CI is lacuna check.`,
 		"lacuna diff 'before/*.sqlite' 'after/*.sqlite' --format markdown",
 		"lacuna diff before.sqlite after.sqlite --predicted whatif.json",
 		"lacuna diff slow.ncu-rep fixed.ncu-rep",
+		"lacuna diff gemm.ncu-rep gemm.ncu-rep --kernel sgemm_naive=sgemm_tiled",
 	},
 	Complete:  map[string]func() []string{"format": diffFormats},
 	NoVerdict: "the two are not comparable",
@@ -56,6 +60,7 @@ for CI is lacuna check.`,
 			effect:    flags.String("min-effect", "2%", "changes under `SHARE` of before are none"),
 			force:     flags.Bool("force", false, "end with 0 though GPUs, drivers, libraries or shapes differ"),
 			predicted: flags.String("predicted", "", "hold the answer of lacuna whatif --format json in `FILE` against what was achieved"),
+			kernel:    flags.String("kernel", "", "of kernel reports, only kernels in whose names `NAME` occurs; BEFORE=AFTER where the two differ"),
 			top:       flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
 		}
 		return call.run
@@ -65,9 +70,9 @@ for CI is lacuna check.`,
 func diffFormats() []string { return []string{"text", "markdown", "csv", "json"} }
 
 type diffCall struct {
-	format, steps, pattern, effect, predicted *string
-	force                                     *bool
-	top                                       *int
+	format, steps, pattern, effect, predicted, kernel *string
+	force                                             *bool
+	top                                               *int
 }
 
 func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
@@ -89,11 +94,15 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	before, err := env.readSide(ctx, args[0], steps)
+	only, onlyAfter, err := parseKernelPair(*c.kernel)
 	if err != nil {
 		return err
 	}
-	after, err := env.readSide(ctx, args[1], steps)
+	before, err := env.readSide(ctx, args[0], steps, only)
+	if err != nil {
+		return err
+	}
+	after, err := env.readSide(ctx, args[1], steps, onlyAfter)
 	if err != nil {
 		return err
 	}
@@ -181,14 +190,14 @@ func diffNext(d *compare.Difference) []writers.Advice {
 
 // readSide reads the runs of one side. Findings and kernels are of the first capture: they change with the program,
 // not with the run.
-func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions) ([]*compare.Capture, error) {
+func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions, only *regexp.Regexp) ([]*compare.Capture, error) {
 	files, err := runFiles([]string{arg})
 	if err != nil {
 		return nil, err
 	}
 	var out []*compare.Capture
 	for i, path := range files {
-		some, err := e.readCaptures(ctx, path, steps, i == 0)
+		some, err := e.readCaptures(ctx, path, steps, only, i == 0)
 		if err != nil {
 			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
 				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'", err, filepath.Join(arg, "*.json.gz"))
@@ -201,7 +210,7 @@ func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions)
 }
 
 // readCaptures reads what a comparison needs of a file; whole: with findings.
-func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOptions, whole bool) ([]*compare.Capture, error) {
+func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOptions, only *regexp.Regexp, whole bool) ([]*compare.Capture, error) {
 	runs, err := metricsFile(path)
 	if err != nil {
 		return nil, err
@@ -224,8 +233,7 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 		return nil, err
 	}
 	if kernels != nil {
-		run, err := kernelreport.Measures(kernels)
-		return []*compare.Capture{{Run: run}}, err
+		return kernelCapture(kernels, only)
 	}
 	f := facts.Of(trace)
 	run, err := report.Measures(f, steps)

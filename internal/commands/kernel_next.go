@@ -28,6 +28,9 @@ func kernelNext(r *kernelreport.Report) []writers.Advice {
 	if len(k.Roofline) > 0 {
 		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --svg roofline.svg", path), Why: "the roofline as a picture"})
 	}
+	if len(k.Findings) > 0 && !k.Findings[0].Healthy {
+		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna diff %s AFTER.ncu-rep", path), Why: "what a repair has changed, once it is profiled too"})
+	}
 	return append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path), Why: "what ncu prints of it"})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"lacuna/internal/facts"
 	"lacuna/internal/kernelname"
+	"lacuna/internal/kernelreport"
 	"lacuna/internal/measure"
 	"lacuna/internal/model"
 	"lacuna/internal/report"
@@ -18,12 +19,13 @@ import (
 // A Capture is what is kept of a run to compare it: a capture itself may take gigabytes and is gone by then.
 type Capture struct {
 	Run     *measure.Run
-	Report  *report.Report // nil: only measures are known
-	Rank    *int32         // of a job; nil: not known
-	Kernels []Kernel       // by name; of a timeline only
-	GraphMs float64        // of a mean step in CUDA graphs recorded as a whole, whose kernels are not known
-	Paths   []Path         // operators by call path; of a timeline only
-	Shapes  []Shape        // of operators' inputs; of a timeline that has them only
+	Report  *report.Report       // nil: only measures are known
+	Rank    *int32               // of a job; nil: not known
+	Kernels []Kernel             // by name; of a timeline only
+	GraphMs float64              // of a mean step in CUDA graphs recorded as a whole, whose kernels are not known
+	Paths   []Path               // operators by call path; of a timeline only
+	Inside  *kernelreport.Report // of a kernel report only
+	Shapes  []Shape              // of operators' inputs; of a timeline that has them only
 }
 
 // A Kernel is the launches of one kernel name in a mean step of a mean device.

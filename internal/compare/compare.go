@@ -28,6 +28,7 @@ type Difference struct {
 	Measures   []Change       `json:"measures"`     // of the step: those that moved, then what is undecided, then the rest
 	Kernels    []KernelChange `json:"kernels"`
 	Operators  []PathChange   `json:"operators"`
+	Sheets     []KernelSheet  `json:"kernel_sheets,omitempty"` // of kernel reports: what moved inside each kernel
 	Findings   Findings       `json:"findings"`
 	Predicted  *Predicted     `json:"predicted,omitempty"` // for a what-if that was made of before
 }
@@ -118,6 +119,9 @@ func Diff(before, after []*Capture, opt Options) *Difference {
 	c.operators(d)
 	c.explain(d)
 	d.Findings = c.findings()
+	if b, a := before[0].Inside, after[0].Inside; b != nil && a != nil {
+		d.Sheets = sheetsOf(b, a)
+	}
 	c.warn(d)
 	return d
 }

@@ -85,6 +85,7 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	for _, x := range d.Findings.New {
 		m.line("- **new**: " + m.code(x.Rule) + " " + m.text(x.Title))
 	}
+	m.diffSheets(d)
 	var moved, kernels [][]string
 	for i := range d.Measures {
 		if x := &d.Measures[i]; x.Verdict != "same" {

@@ -33,6 +33,7 @@ func DiffText(w io.Writer, d *compare.Difference, next []Advice, page Page) erro
 	p.diffPrediction(d)
 	p.diffExplained(d)
 	p.diffFindings(d)
+	p.diffSheets(d)
 	p.diffMeasures(d)
 	p.diffKernels(d)
 	p.diffOperators(d)
