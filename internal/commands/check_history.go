@@ -32,6 +32,9 @@ func (b historyBaseline) Runs(ctx context.Context, like []*measure.Run) ([]*meas
 	if f.Program == "" && len(like) > 0 {
 		f.Program = like[0].Program
 	}
+	if len(like) > 0 {
+		f.Tool = firstOf(like[0].Tool, history.NoTool)
+	}
 	series, err := s.Choose(ctx, f)
 	if err != nil {
 		return nil, "", err
