@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/tools/txtar"
 
 	"lacuna/internal/golden"
 	"lacuna/internal/writers"
@@ -49,6 +49,15 @@ func captures(dir string) error {
 		for _, path := range kind.paths {
 			path = filepath.Join(dir, path)
 			failed = append(failed, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, kind.content, 0o644))
+		}
+	}
+	job, err := txtar.ParseFile("testdata/script/whatif.txtar")
+	if err != nil {
+		return err
+	}
+	for _, f := range job.Files { // the two ranks of its job, in text form: the content says what a file is
+		if rank, ok := strings.CutSuffix(f.Name, ".txt"); ok && strings.HasPrefix(rank, "rank") {
+			failed = append(failed, os.WriteFile(filepath.Join(dir, rank+".json.gz"), f.Data, 0o644))
 		}
 	}
 	train := "#!/bin/sh\necho step 1, 120.5 tok/s; echo step 2, 121 tok/s\n" // what examples of bench run
@@ -92,7 +101,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	t.Setenv("XDG_DATA_HOME", dir) // a history of its own
+	t.Setenv("XDG_DATA_HOME", dir)                                                                              // a history of its own
 	predict := []string{"whatif", "before.sqlite", "-x", "drop-syncs", "--format", "json", "-o", "whatif.json"} // for diff --predicted
 	if status := Main(predict, strings.NewReader(""), io.Discard, io.Discard); status != Done {
 		t.Fatalf("%v: exit status %d", predict, status)
