@@ -84,16 +84,6 @@ const (
 	DefaultFloorMs = 0.02
 )
 
-// How much single runs of one program scatter, as the standard deviation of the logarithm of their step, from 106
-// programs of 3 to 5 runs each (bench/gpu/results/truth-h200.json): those whose GPU is busy, and those
-// that wait for their host, half of which scatter by more than 8 %.
-const (
-	gpuScatter  = 0.009
-	hostScatter = 0.09
-	// scatterRuns is how many runs that knowledge is worth: about the number of programs of each kind.
-	scatterRuns = 50
-)
-
 // Diff compares two sets of runs.
 func Diff(before, after []*Capture, opt Options) *Difference {
 	if opt.MinEffect == 0 {
@@ -165,29 +155,7 @@ func (c *comparison) noise(name string) stat.Noise {
 	if ofReports(c.runs[0]) && ofReports(c.runs[1]) {
 		return reportNoise(name)
 	}
-	idle := 0.0
-	for _, x := range slices.Concat(c.before, c.after) {
-		if x.Report == nil {
-			return stat.Noise{}
-		}
-		if step := x.Report.Budget.StepMs(); step > 0 {
-			idle = max(idle, x.Report.Budget.Idle/step)
-		}
-	}
-	switch {
-	case isRest(name): // copies too: pageable memory goes through the host
-		return stat.Noise{SD: hostScatter, Runs: scatterRuns}
-	case name == "step":
-		return stat.Noise{SD: math.Hypot(gpuScatter, idle*hostScatter), Runs: scatterRuns}
-	case isCount(name):
-		return stat.Noise{SD: 0, Runs: 1}
-	}
-	return stat.Noise{SD: gpuScatter, Runs: scatterRuns}
-}
-
-// isCount says whether a measure does not scatter between runs of a deterministic program.
-func isCount(name string) bool {
-	return slices.Contains([]string{"launches", "kernels", "copies", "copied", "peak_memory", "syncs"}, name)
+	return measure.KnownNoise(name, slices.Concat(c.runs[0], c.runs[1]))
 }
 
 // change compares one measure; nil: one side does not have it.
@@ -205,7 +173,7 @@ func (c *comparison) change(name string, family int) *Change {
 	q := stat.Question{MinEffect: c.opt.MinEffect, Family: family, Noise: c.noise(name)}
 	if like.Unit == "ms" {
 		q.MinAbsolute = c.opt.MinAbsolute
-		if isRest(name) {
+		if measure.IsRest(name) {
 			q.MinAbsolute = max(q.MinAbsolute, c.opt.MinEffect*c.stepMs())
 		}
 	}
@@ -218,12 +186,6 @@ func (c *comparison) change(name string, family int) *Change {
 		x.Verdict, x.RunsNeeded = stat.Undecided.String(), 0
 	}
 	return x
-}
-
-// isRest says whether a measure is what other parts leave of a step: it may be next to nothing, and changes by many
-// times that mean nothing unless they count in the step.
-func isRest(name string) bool {
-	return name == "idle" || name == "copy" || name == "comm_exposed" || strings.HasPrefix(name, "range:")
 }
 
 // ofHost says whether a measure is of what the host does, which profilers slow.

@@ -144,7 +144,7 @@ func (c *comparison) warn(d *Difference) {
 		case c.before[0].Run.Profile != "" && c.before[0].Run.Profile == c.after[0].Run.Profile:
 			d.Warnings = append(d.Warnings, "before and after are the same file")
 		case c.before[0].Report != nil:
-			d.Warnings = append(d.Warnings, fmt.Sprintf("one run a side does not show how much runs scatter; taken for it is what runs of other programs do: %.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*gpuScatter, 100*hostScatter))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("one run a side does not show how much runs scatter; taken for it is what runs of other programs do: %.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*measure.GPUScatter, 100*measure.HostScatter))
 		case ofReports(c.runs[0]) && ofReports(c.runs[1]):
 			d.Warnings = append(d.Warnings, fmt.Sprintf("one report a side does not show how much runs scatter; taken for it are the %.0f %% that launches of one kernel on the same data do under ncu", 100*reportScatter))
 		}

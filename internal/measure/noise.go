@@ -12,8 +12,8 @@ import (
 // programs of 3 to 5 runs each (bench/gpu/results/truth-h200.json): those whose GPU is busy, and those
 // that wait for their host, half of which scatter by more than 8 %.
 const (
-	gpuScatter  = 0.009
-	hostScatter = 0.09
+	GPUScatter  = 0.009 // whose GPU is busy
+	HostScatter = 0.09  // that wait for their host
 	// scatterRuns is how many runs that knowledge is worth: about the number of programs of each kind.
 	scatterRuns = 50
 )
@@ -36,11 +36,11 @@ func KnownNoise(name string, runs []*Run) stat.Noise {
 	case IsCount(name):
 		return stat.Noise{SD: 0, Runs: 1}
 	case IsRest(name): // copies too: pageable memory goes through the host
-		return stat.Noise{SD: hostScatter, Runs: scatterRuns}
+		return stat.Noise{SD: HostScatter, Runs: scatterRuns}
 	case name == "step":
-		return stat.Noise{SD: math.Hypot(gpuScatter, idle*hostScatter), Runs: scatterRuns}
+		return stat.Noise{SD: math.Hypot(GPUScatter, idle*HostScatter), Runs: scatterRuns}
 	}
-	return stat.Noise{SD: gpuScatter, Runs: scatterRuns}
+	return stat.Noise{SD: GPUScatter, Runs: scatterRuns}
 }
 
 // IsCount says whether a measure does not scatter between runs of a deterministic program.
