@@ -73,6 +73,6 @@ func (c *Clocks) Words() string {
 	if c.Locked {
 		held = "the profiler held the SMs at"
 	}
-	return fmt.Sprintf("%s %.2f of %.2f GHz: at full clock the kernel would take about %s µs instead of %s",
-		held, c.SMHz.Value/1e9, c.SMMostHz.Value/1e9, few(c.AtBoostUs), few(c.Us))
+	return fmt.Sprintf("%s %.2f of %.2f GHz: at full clock the kernel would take about %s instead of %s",
+		held, c.SMHz.Value/1e9, c.SMMostHz.Value/1e9, timeText(c.AtBoostUs), timeText(c.Us))
 }

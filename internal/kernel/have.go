@@ -35,7 +35,11 @@ func (k *Kernel) Gaps() []Gap {
 	need(sectors, "whether its accesses are coalesced, and the lines of its source", "SourceCounters")
 	need(k.Opcodes() != nil, "its instruction mix", "InstructionStats")
 	_, balanced := k.Imbalance()
-	need(balanced, "how evenly its SMs work (ncu 2024.1 and later)", "SpeedOfLight")
+	if _, means := k.number("sm__cycles_active.avg"); means {
+		need(balanced, "how evenly its SMs work, which ncu collects from 2024.1 on") // the section is there, in an older version
+	} else {
+		need(balanced, "how evenly its SMs work", "SpeedOfLight")
+	}
 	return out
 }
 

@@ -17,6 +17,17 @@ func percentText(share float64) string {
 	}
 }
 
+// timeText is a duration given in µs.
+func timeText(us float64) string {
+	switch {
+	case us >= 1e6:
+		return few(us/1e6) + " s"
+	case us >= 1000:
+		return few(us/1000) + " ms"
+	}
+	return few(us) + " µs"
+}
+
 // few is a number with three significant digits and no exponent: "280", "1.56", "32".
 func few(v float64) string {
 	digits := 2

@@ -21,6 +21,7 @@ func (out *Kernel) findingsOf(all []*kernel.Kernel, k *kernel.Kernel) {
 	for i := range found.Mentioned {
 		out.Mentioned = append(out.Mentioned, findingOf(&found.Mentioned[i]))
 	}
+	out.findingsAtBoost()
 	for _, a := range found.Abstained {
 		x := Abstained{Rule: a.Rule.ID, Missing: a.Missing, Reason: "the report has no " + a.Missing}
 		if a.Section != "" {
@@ -29,6 +30,22 @@ func (out *Kernel) findingsOf(all []*kernel.Kernel, k *kernel.Kernel) {
 		out.Abstained = append(out.Abstained, x)
 	}
 	out.togetherOf(found, all, at)
+}
+
+// dramWords is how findings call device memory, whose clock is not the SMs'.
+const dramWords = "DRAM bandwidth"
+
+// findingsAtBoost gives predictions at full clock, where the profiler held clocks down: what SMs and L2 take becomes shorter with
+// the clock, what DRAM takes does not.
+func (out *Kernel) findingsAtBoost() {
+	if out.Clock == nil {
+		return
+	}
+	for i := range out.Findings {
+		if f := &out.Findings[i]; f.PredictedUs > 0 && !f.Healthy && f.Next != dramWords {
+			f.AtBoostUs = f.PredictedUs * out.Clock.SMGHz / out.Clock.BoostGHz
+		}
+	}
 }
 
 // togetherOf is what all repairs bring at once: gains do not add up.

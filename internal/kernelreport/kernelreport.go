@@ -236,20 +236,22 @@ type Line struct {
 
 // A Finding is a fault inside a kernel and what its repair is predicted to bring.
 type Finding struct {
-	Rule        string   `json:"rule"`
-	Title       string   `json:"title"`
-	Confidence  float64  `json:"confidence"`
-	Healthy     bool     `json:"healthy"`      // nothing is wrong: the kernel is at a limit
-	PredictedUs float64  `json:"predicted_us"` // the kernel's time after the repair; 0: not predicted
-	LowUs       float64  `json:"low_us"`
-	HighUs      float64  `json:"high_us"`
-	Next        string   `json:"next"` // what limits the kernel then
-	Evidence    []string `json:"evidence"`
-	Where       []Line   `json:"where"`
-	Fix         string   `json:"fix"`
-	RefutedBy   string   `json:"refuted_by"`
-	SameAs      string   `json:"same_as,omitempty"`
-	SymptomOf   string   `json:"symptom_of,omitempty"`
+	Rule        string  `json:"rule"`
+	Title       string  `json:"title"`
+	Confidence  float64 `json:"confidence"`
+	Healthy     bool    `json:"healthy"`      // nothing is wrong: the kernel is at a limit
+	PredictedUs float64 `json:"predicted_us"` // the kernel's time after the repair; 0: not predicted
+	LowUs       float64 `json:"low_us"`
+	HighUs      float64 `json:"high_us"`
+	// AtBoostUs is PredictedUs at full clock, where the profiler held clocks down; 0: the same, or not known.
+	AtBoostUs float64  `json:"predicted_at_boost_us,omitempty"`
+	Next      string   `json:"next"` // what limits the kernel then
+	Evidence  []string `json:"evidence"`
+	Where     []Line   `json:"where"`
+	Fix       string   `json:"fix"`
+	RefutedBy string   `json:"refuted_by"`
+	SameAs    string   `json:"same_as,omitempty"`
+	SymptomOf string   `json:"symptom_of,omitempty"`
 }
 
 // Together is the kernel's time once all findings are repaired: their gains do not add up.

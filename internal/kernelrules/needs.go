@@ -12,7 +12,7 @@ var (
 	needWaves = Need{"the number of waves", []string{"launch__waves_per_multiprocessor"}, "LaunchStats"}
 	needSMs   = Need{"the number of SMs", []string{"launch__sm_count", "device__attribute_multiprocessor_count"}, "LaunchStats"}
 
-	needActive    = Need{"active cycles of the SMs", []string{"sm__cycles_active.avg"}, "WorkloadDistribution"}
+	needActive    = Need{"active cycles of the SMs", []string{"sm__cycles_active.avg"}, "SpeedOfLight"}
 	needOccupancy = Need{"theoretical occupancy", []string{"sm__maximum_warps_per_active_cycle_pct"}, "Occupancy"}
 	needLanes     = Need{"active lanes", []string{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", "smsp__thread_inst_executed_per_inst_executed.ratio"}, "WarpStateStats"}
 	needStalls    = Need{"stall reasons", []string{"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "smsp__pcsamp_warps_issue_stalled_long_scoreboard"}, "WarpStateStats"}

@@ -147,8 +147,17 @@ func (r *repair) and(o *repair) *repair {
 			out.cap[x.id] = math.Max(v, out.cap[x.id])
 		}
 	}
-	out.low, out.wait, out.high = math.Min(r.low, o.low), math.Min(r.wait, o.wait), math.Min(r.high, o.high)
+	out.low, out.wait, out.high = eitherWait(r.low, o.low), eitherWait(r.wait, o.wait), eitherWait(r.high, o.high)
 	return out
+}
+
+// eitherWait is how long latency still takes after both repairs: what the better one leaves, and what one leaves where the
+// other does not speak of waiting.
+func eitherWait(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return math.Min(a, b)
 }
 
 // A prediction is how long a kernel lasts after a repair, us.

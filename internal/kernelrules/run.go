@@ -105,6 +105,15 @@ func (c *Case) Together(findings []Finding) (us, low, high float64, next string,
 	if !finite(p.us, p.low, p.high) {
 		return 0, 0, 0, "", false
 	}
+	for _, f := range findings { // more repairs are not slower than one
+		if f.repair != nil && f.PredictedUs < p.us {
+			p.us, p.next = f.PredictedUs, f.Next
+		}
+		if f.repair != nil {
+			p.high = math.Min(p.high, f.HighUs)
+		}
+	}
+	p.low, p.high = math.Min(p.low, p.us), math.Max(p.high, p.us)
 	return p.us, p.low, p.high, p.next, true
 }
 

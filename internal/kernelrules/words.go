@@ -62,5 +62,5 @@ func usText(v float64) string {
 	if v >= 1000 {
 		return strconv.FormatFloat(v/1000, 'f', 2, 64) + " ms"
 	}
-	return digits(v) + " us"
+	return digits(v) + " µs"
 }

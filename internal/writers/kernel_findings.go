@@ -82,7 +82,7 @@ func (p *printer) mentioned(k *kernelreport.Kernel, d KernelDetail) {
 func (p *printer) kernelFinding(k *kernelreport.Kernel, f *kernelreport.Finding, first string, told, whole bool) {
 	indent := len(first) + 2
 	blanks := strings.Repeat(" ", indent)
-	for i, l := range p.wrap(p.clean(f.Title)+" ["+p.clean(f.Rule)+"]", p.width()-indent) {
+	for i, l := range p.wrap(p.clean(capital(f.Title))+" ["+p.clean(f.Rule)+"]", p.width()-indent) {
 		if i > 0 {
 			first = strings.Repeat(" ", len(first))
 		}
@@ -179,7 +179,7 @@ func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
 		return
 	}
 	for _, m := range k.Missing {
-		p.prose("    - ", 6, p.clean(sentence("not in the report: "+m.Part+"; ncu "+m.GetItWith+" collects it")))
+		p.prose("    - ", 6, p.clean(missingWords(&m)))
 	}
 	for _, g := range lacking(k.Abstained) {
 		words := "the report lacks " + list(g.missing)
@@ -196,6 +196,15 @@ func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
 		}
 		p.prose("    - ", 6, p.clean(sentence(words)))
 	}
+}
+
+// missingWords is what the report does not hold, and what collects it, if the version of ncu that wrote it could.
+func missingWords(m *kernelreport.Missing) string {
+	text := "not in the report: " + m.Part
+	if m.GetItWith != "" {
+		text += "; ncu " + m.GetItWith + " collects it"
+	}
+	return sentence(text)
 }
 
 // muchMissing is what a report with few counters lacks, in short.

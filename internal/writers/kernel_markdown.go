@@ -77,7 +77,7 @@ func (m *markdown) kernelPart(k *kernelreport.Kernel) {
 		if p := predictionWords(k, f); p != "" {
 			words = ": " + m.text(p+"; "+confidenceWords(f.Confidence))
 		}
-		m.line(fmt.Sprintf("%d. **%s** (%s)%s", i+1, m.text(f.Title), m.code(f.Rule), words))
+		m.line(fmt.Sprintf("%d. **%s** (%s)%s", i+1, m.text(capital(f.Title)), m.code(f.Rule), words))
 		m.kernelBecause(f)
 	}
 	if o := k.Occupancy; o != nil {

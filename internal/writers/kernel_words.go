@@ -166,7 +166,18 @@ func predictionWords(k *kernelreport.Kernel, f *kernelreport.Finding) string {
 	if f.Next != "" {
 		words += "; then limited by " + f.Next
 	}
+	if f.AtBoostUs > 0 {
+		words += "; at full clock about " + usWords(f.AtBoostUs)
+	}
 	return words
+}
+
+// capital begins a text with a capital letter.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // placeWords is where a line is: "kernels.cu:42", or the function and the offset of the instruction.
