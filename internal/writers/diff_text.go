@@ -296,13 +296,11 @@ func measureWords(name string) string {
 	if !ok || at <= 0 || rest[at-1] == ':' {
 		return name
 	}
-	before, after, both := strings.Cut(rest[:at], " -> ")
-	text := baseName(before)
-	if both && baseName(after) != text {
-		text += " -> " + baseName(after)
+	kernel, metric := rest[:at], rest[at+1:]
+	if _, after, renamed := strings.Cut(kernel, " -> "); renamed {
+		kernel = after // as it is called now
 	}
-	metric := rest[at+1:]
-	return text + ": " + cmp.Or(metricWords[metric], metric)
+	return baseName(kernel) + ": " + cmp.Or(metricWords[metric], metric)
 }
 
 // metricWords is the metrics of a kernel whose names are no words.
