@@ -219,13 +219,21 @@ func (j *join) kernel(x *timed) report.Kernel {
 // lie ncu's locked base clock (1.0 to 1.3 slower) and the caches that it empties.
 const farApart = 1.5
 
+// usText is a duration given in µs, in the unit that people would use.
+func usText(us float64) string {
+	if us >= 1000 {
+		return fmt.Sprintf("%.3g ms", us/1000)
+	}
+	return fmt.Sprintf("%.3g µs", us)
+}
+
 // notesOf is what stands against taking a report's word for a kernel of the timeline.
 func notesOf(x *timed) (out []string) {
 	k := x.of
 	if same := x.in(size{k.Grid, k.Block}); k.DurationUs != nil && same.n > 0 {
 		mean := float64(same.ns) / 1e3 / float64(same.n)
 		if ratio := mean / *k.DurationUs; ratio > farApart || ratio < 1/farApart {
-			out = append(out, fmt.Sprintf("it takes %.4g µs here and %.4g µs in the report: other data, other clocks or other work beside it; shares are taken over, times are not", mean, *k.DurationUs))
+			out = append(out, fmt.Sprintf("it takes %s here and %s in the report: other data, other clocks or other work beside it; shares are taken over, times are not", usText(mean), usText(*k.DurationUs)))
 		}
 	}
 	switch part := float64(x.sameNs) / float64(max(1, x.ns)); {

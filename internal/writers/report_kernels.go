@@ -65,7 +65,7 @@ func (p *printer) joinedKernel(k *report.Kernel, d Detail) {
 }
 
 func (p *printer) joinedFinding(k *report.Kernel, f *report.KernelFinding, d Detail) {
-	p.prose("    * ", 6, p.clean(f.Title)+" ["+p.clean(f.Rule)+"]")
+	p.prose("    * ", 6, p.clean(capital(f.Title))+" ["+p.clean(f.Rule)+"]")
 	switch {
 	case f.Change != "":
 		p.prose("      ", 6, fmt.Sprintf("the kernel %s; saves about %s ms of a step %s; %s", timesWords(1, f.Ratio), about(f.RecoverableMs), bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs), confidenceWords(f.Confidence)))
@@ -73,6 +73,9 @@ func (p *printer) joinedFinding(k *report.Kernel, f *report.KernelFinding, d Det
 		p.prose("      ", 6, fmt.Sprintf("the kernel %s, which is at most %s ms of a step; not replayed", timesWords(1, f.Ratio), about((1-f.Ratio)*k.MsPerStep)))
 	}
 	if !d.Whole {
+		if what, _, _ := strings.Cut(f.Fix, "\n\n"); what != "" && f.Ratio > 0 && !f.Healthy {
+			p.prose("      ", 6, p.clean(sentence(strings.TrimRight(strings.ReplaceAll(what, "\n", " "), ":"))))
+		}
 		return
 	}
 	for _, e := range f.Evidence {
@@ -97,6 +100,9 @@ func (p *printer) unjoined(j *report.Kernels) {
 		s += " Without a report: " + list(left) + "."
 	}
 	p.prose("  ", 2, s)
+	if len(j.Reports) > 0 {
+		p.prose("  ", 2, p.clean("Where each sits in the source, and what warps wait for: lacuna kernel "+ShellWord(j.Reports[0])))
+	}
 	if len(j.NotInTrace) > 0 {
 		var names []string
 		for _, n := range j.NotInTrace {
