@@ -51,7 +51,7 @@ func checkLowOccupancy(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.85, "%s limits occupancy to %s, too little to hide waiting", words, percent(occ))
-	f.Because("%s of %s fit an SM by %s; without that limit occupancy is %s", several(limit, "block"), several(c.warpsPerBlock(), "warp"), words, percent(next))
+	f.Because("an SM has room for %s of %s, by %s; without that limit occupancy is %s", several(limit, "block"), several(c.warpsPerBlock(), "warp"), words, percent(next))
 	_, most := c.limiter()
 	f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits), percent(most))
 	f.Places = c.HotStalls("long_scoreboard")
