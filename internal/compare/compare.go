@@ -174,7 +174,8 @@ func (c *comparison) change(name string, family int) *Change {
 	if like.Unit == "ms" {
 		q.MinAbsolute = c.opt.MinAbsolute
 		if measure.IsRest(name) {
-			q.MinAbsolute = max(q.MinAbsolute, c.opt.MinEffect*c.stepMs())
+			short, _ := c.stepsMs() // what counts in either step counts
+			q.MinAbsolute = max(q.MinAbsolute, c.opt.MinEffect*short)
 		}
 	}
 	e := measure.Compare(c.runs[0], c.runs[1], name, q)

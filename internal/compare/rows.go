@@ -68,14 +68,22 @@ func (c *comparison) top(n int) int {
 }
 
 // stepMs is the longer mean step.
-func (c *comparison) stepMs() float64 {
-	out := 0.0
+func (c *comparison) stepMs() float64 { _, long := c.stepsMs(); return long }
+
+// stepsMs is the shortest and the longest mean step of a run; 0 if none was measured.
+func (c *comparison) stepsMs() (short, long float64) {
 	for _, r := range slices.Concat(c.runs[0], c.runs[1]) {
-		if m := r.Find("step"); m != nil {
-			out = max(out, meanOf(m.Samples))
+		m := r.Find("step")
+		if m == nil {
+			continue
 		}
+		ms := meanOf(m.Samples)
+		if long == 0 || ms < short {
+			short = ms
+		}
+		long = max(long, ms)
 	}
-	return out
+	return short, long
 }
 
 func meanOf(v []float64) float64 {
