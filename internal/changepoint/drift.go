@@ -46,7 +46,7 @@ func (s *sums) slope(z []float64, start, end int, effect float64) (Change, bool)
 		return Change{}, false
 	}
 	from, to, best := s.bestRamp(start, end)
-	if best.left <= 0 {
+	if best.left <= 0 || math.IsInf(best.left, 1) {
 		return Change{}, false
 	}
 	var c correlation
@@ -74,7 +74,7 @@ func (s *sums) bestRamp(start, end int) (from, to int, best fitted) {
 			return false
 		}
 		fit := s.fitRamp(start, f, t, end)
-		if fit.left >= best.left {
+		if !(fit.left < best.left) { // NaN too: values so large that their squares are none
 			return false
 		}
 		from, to, best = f, t, fit
