@@ -45,6 +45,9 @@ func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 	case f.Trust().WindowsApart:
 		return nil, &CannotError{"GPU work and host calls do not overlap in time, so their clocks do not agree", "another version of the profiler"}
 	}
+	if calls, yes := replay.TooLarge(f, steps); yes {
+		return nil, &CannotError{fmt.Sprintf("the capture is one step, or a few, of %d calls: too many to be replayed", calls), "NVTX ranges step_0, step_1, … around shorter steps, or --step-range NAME"}
+	}
 	p := replay.Build(f, steps)
 	if len(p.Anchors) == 0 || p.Anchors[0] < 0 {
 		return nil, &CannotError{"the first step begins with no work that could be found again", "other steps: --steps A:B"}

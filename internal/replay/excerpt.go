@@ -14,6 +14,16 @@ const maxCalls = 200_000
 // minExcerpt is how many steps an excerpt has at least, however many calls they make.
 const minExcerpt = 3
 
+// mostCalls is from how many calls on a capture that cannot be cut, because it is one step or a few, is not replayed: a
+// program takes about 1 kB a call, and has to be run a dozen times.
+const mostCalls = 1_000_000
+
+// TooLarge says whether the steps, or the part of them that Build would take, make too many calls to be replayed.
+func TooLarge(f *facts.Facts, s *facts.Steps) (calls int, yes bool) {
+	_, first, last := excerpt(f, s)
+	return last - first, last-first > mostCalls
+}
+
 // excerpt is the steps in the middle of those looked at that together make at most maxCalls calls, and
 // the rows of Trace.Calls that a program of them needs: one step before, so that the queue is as full as it
 // was, and the step behind, whose first kernel ends the last.
