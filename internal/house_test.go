@@ -18,15 +18,15 @@ import (
 // floors is the house from the ground up. A package may import lower floors only. A name that ends
 // in /* is every folder below it. Helpers of tests and of go generate are in helpers.
 var floors = [][]string{
-	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml"},
-	{"model", "cubin", "changepoint"},
+	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "spool"},
+	{"model", "cubin", "changepoint", "perf"},
 	{"profile", "measure"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
 	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers"},
 	{"report", "kernelreport", "changes"},
 	{"compare", "gate", "history"},
-	{"bench"},
+	{"bench", "record", "nsight", "instrument", "doctor", "monitor"},
 	{"writers", "diagnose", "tile"},
 	{"web"},
 	{"commands"},

@@ -1,0 +1,192 @@
+/* What the agent's parts know of each other. One part a file:
+ *
+ *   main.c     entry points, settings, states and windows, fork, exit
+ *   ring.c     from any thread of the program to the writer, without a lock
+ *   writer.c   the writer's thread: drains, flushes, accounts
+ *   out.c      chunks: texts, tables, packing, checksums, write(2), a full disk      (writer's thread only)
+ *   clock.c    pairs of clocks
+ *   control.c  the socket: start, stop, status
+ *   cupti.c    finds and drives libcupti; its buffers
+ *   records.c  CUPTI's records, by offset and version, to rows                        (writer's thread only)
+ *   graph.c    CUPTI's resource callbacks: graphs, modules, contexts
+ *   nvtx.c     NVTX's functions
+ *
+ * Rules. The program's threads never wait for us: no lock that the writer holds while it works, no file, no CUPTI call
+ * from a hook. No lock is held around a call of CUPTI. Nothing has a destructor. After fork the child has a new, empty
+ * agent without CUPTI (main.c). Every failure leaves the program as it was and is said in the spool.  */
+#ifndef LACUNA_AGENT_H
+#define LACUNA_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spool.h"
+
+#define LACUNA_AGENT_VERSION "0.1.0"
+
+/* --- main.c ---------------------------------------------------------------------------------------------------- */
+
+/* Settings, from the environment; read once in each process. The names are the contract with lacuna record. */
+typedef struct {
+	char dir[4096];         /* LACUNA_DIR: where spools go; "": the agent does nothing at all */
+	char session[64];       /* LACUNA_SESSION */
+	char window[32];        /* LACUNA_WINDOW: whole (default), armed, profiler, delay, steps */
+	double delay_s;         /* LACUNA_DELAY, of window delay: seconds after the start of the process */
+	double duration_s;      /* LACUNA_DURATION: of windows whole, delay and armed; 0: to the end */
+	char step_range[256];   /* LACUNA_STEP_RANGE, of window steps: a range's whole name, or with * at its end how it begins; "": step, iter, iteration, batch and a number */
+	long step_from, step_to; /* LACUNA_STEPS=A:B: from the A-th such range, counted from 0, up to and without the B-th */
+	unsigned flush_ms;      /* LACUNA_FLUSH_MS, default 500 */
+	size_t memory;          /* LACUNA_MEMORY_MB, default 256: most bytes in buffers that wait to be written */
+	bool pack;              /* LACUNA_PACK=0 leaves chunks unpacked */
+	bool yield;             /* LACUNA_YIELD=1: leave CUPTI to others */
+	bool nodes;             /* LACUNA_GRAPH: node (default) or whole */
+	char cupti[4096];       /* LACUNA_CUPTI: path of libcupti; "": search */
+	char kinds[256];        /* LACUNA_KINDS: names of kinds, with commas; "": the default. kernel,copy,set,runtime,driver,sync,event,memory,overhead,jit,graph */
+	char chain[4096];       /* LACUNA_CHAIN: what CUDA_INJECTION64_PATH was before */
+	char chain_nvtx[4096];  /* LACUNA_CHAIN_NVTX: what NVTX_INJECTION64_PATH was before */
+} lac_settings;
+
+typedef enum { LAC_OFF, LAC_ARMED, LAC_RECORDING, LAC_STOPPED, LAC_REFUSED, LAC_YIELDED, LAC_FAILED } lac_state;
+
+const lac_settings *lac_set(void);
+lac_state lac_get_state(void);
+
+/* Whether hooks should take what they see: one relaxed load. False in a process that is being forked, ends, or does not record. */
+extern atomic_bool lac_on;
+
+/* Begins and ends recording. From any thread but CUPTI's callbacks; both wait for each other, at most seconds.
+ * why is kept. They return 0, or -1 with the reason in what lac_status says. */
+int lac_start(const char *why);
+int lac_stop(const char *why);
+
+/* A line of JSON for the socket: {"state":…,"why":…,"pid":…,"spool":…,"records":…,"dropped":…,"bytes":…}. Returns its length. */
+size_t lac_status(char *line, size_t size);
+
+/* Window steps: tells of a range that begins; cheap where that window is not asked for. */
+void lac_step_began(const char *name);
+/* Window profiler: cudaProfilerStart and Stop were called. From CUPTI's callbacks: the work is done by the writer's thread. */
+void lac_profiler(bool start);
+
+/* The thread's ID as the system counts; cached. */
+uint32_t lac_tid(void);
+
+/* --- ring.c: from any thread ------------------------------------------------------------------------------------ */
+
+/* A text of a row: where in the row its ID goes, and what it says. bytes SIZE_MAX: up to its 0. */
+typedef struct {
+	uint16_t at;
+	const char *text;
+	size_t bytes;
+} lac_text;
+
+#define LAC_AT(table, field) ((uint16_t)offsetof(spool_##table, field))
+
+/* Hands a row over to the writer, with the texts that it names. Never waits. False: it was dropped, and counted. Texts over
+ * 16 KiB are cut. */
+bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n);
+
+/* What ring.c tells the account: events taken and dropped. */
+typedef struct {
+	uint64_t taken, dropped;
+} lac_ring_count;
+lac_ring_count lac_rings_count(void);
+/* Writer's thread: everything that was handed over goes to out.c. Returns how many rows. */
+size_t lac_rings_drain(void);
+/* In a child, after fork: forget what the parent's threads had. */
+void lac_rings_forked(void);
+
+/* --- writer.c --------------------------------------------------------------------------------------------------- */
+
+/* Starts the writer's thread if there is none. */
+int lac_writer_start(void);
+/* Wakes it: buffers or rings fill. From any thread, also in callbacks and signal handlers. */
+void lac_writer_wake(void);
+/* Has it do something on its own thread and waits for it, at most timeout_ms. -1: it did not answer in time. */
+int lac_writer_do(void (*what)(void *), void *arg, unsigned timeout_ms);
+/* Drains all, writes all, and ends the thread; waits at most timeout_ms. */
+void lac_writer_end(const char *why, unsigned timeout_ms);
+void lac_writer_forked(void);
+
+/* The account; each part adds to its own numbers. */
+typedef struct {
+	atomic_ullong records, launched, kernels, unfinished, cupti_dropped, dropped, nvtx, nvtx_ns, callbacks, callback_ns;
+} lac_account;
+extern lac_account lac_accounts;
+
+/* --- out.c: writer's thread only -------------------------------------------------------------------------------- */
+
+/* Opens DIR/PID-TICKS.spool (TICKS: /proc/self/stat's start time) and writes begin and schema. -1: cannot; errno. */
+int lac_out_open(void);
+const char *lac_out_path(void);
+/* A text's ID; new texts are written before the next row is. */
+uint32_t lac_out_text(const char *text, size_t bytes);
+/* Appends a row to its table; chunks go out as they fill. */
+void lac_out_row(uint16_t table, const void *row, uint16_t bytes);
+/* A note: fields are JSON members without braces, e.g. "\"code\":39,\"why\":\"…\"". */
+void lac_out_note(const char *kind, const char *fields);
+/* Writes what is pending. */
+void lac_out_flush(void);
+uint64_t lac_out_bytes(void);
+void lac_out_close(void);
+void lac_out_forked(void);
+/* Text as it stands inside JSON quotes; returns how many bytes, as snprintf does. */
+size_t lac_json(char *to, size_t size, const char *text);
+
+/* --- clock.c ---------------------------------------------------------------------------------------------------- */
+
+uint64_t lac_real_ns(void);
+uint64_t lac_mono_ns(void);
+uint64_t lac_cycles(void); /* TSC, or CNTVCT; for measuring our own hooks */
+double lac_ns_per_cycle(void);
+/* Writer's thread: a row of clock, the best of some brackets. */
+void lac_clock_row(void);
+
+/* --- control.c -------------------------------------------------------------------------------------------------- */
+
+/* Listens on the abstract socket "lacuna-UID-PID" for the same user (SO_PEERCRED). A request is one line (start, stop, status), the
+ * answer is lac_status. It is its own thread; none in windows where nothing is asked for (all listen for status). */
+int lac_control_start(void);
+void lac_control_stop(void);
+void lac_control_forked(void);
+
+/* --- cupti.c ---------------------------------------------------------------------------------------------------- */
+
+/* Finds libcupti, subscribes, enables. 0; -1: failed, why in lac_cupti_why; -2: another client has it (refused). */
+int lac_cupti_start(void);
+/* Forced flush, disables all, unsubscribes, and finalises so that calls cost nothing again; at most timeout_ms. */
+void lac_cupti_stop(unsigned timeout_ms);
+/* For windows profiler: only the subscriber with cudaProfilerStart/Stop, no kinds. */
+int lac_cupti_watch_profiler(void);
+/* Writer's thread: asks CUPTI for what is complete (forced: for all), decodes buffers that came back. */
+void lac_cupti_flush(bool forced);
+void lac_cupti_drain(void);
+/* CUPTI's clock now; 0: there is none. */
+uint64_t lac_cupti_now(void);
+/* Bytes in our buffers, all of them. */
+size_t lac_cupti_memory(void);
+const char *lac_cupti_why(void);
+/* In a child, after fork: CUPTI must not be touched again. */
+void lac_cupti_forked(void);
+
+/* What records.c needs of the library. */
+typedef struct {
+	uint32_t version;                                                               /* cuptiGetVersion */
+	uint32_t (*next_record)(uint8_t *buffer, size_t valid, uint8_t **record);       /* cuptiActivityGetNextRecord */
+	uint32_t (*callback_name)(uint32_t domain, uint32_t cbid, const char **name);   /* cuptiGetCallbackName */
+} lac_library;
+
+/* --- records.c: writer's thread only ---------------------------------------------------------------------------- */
+
+/* The rows of one buffer. */
+void lac_records(const lac_library *library, uint8_t *buffer, size_t valid);
+
+/* --- graph.c ---------------------------------------------------------------------------------------------------- */
+
+/* CUPTI's resource callbacks that cupti.c enables, and what is done in them. */
+void lac_resource(uint32_t cbid, const void *data);
+
+/* --- nvtx.c: exports InitializeInjectionNvtx2; has no state but its own ------------------------------------------- */
+
+#endif
