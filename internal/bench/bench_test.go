@@ -158,7 +158,10 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-type fakeGPU struct{ samples []nvml.Sample }
+type fakeGPU struct {
+	nvml.Library // nil: what is not below is not asked for
+	samples      []nvml.Sample
+}
 
 func (f *fakeGPU) Driver() string         { return "1.2" }
 func (f *fakeGPU) Devices() []nvml.Device { return []nvml.Device{{Name: "NVIDIA Fake"}} }

@@ -36,8 +36,8 @@ func watchGPUs(library nvml.Library, devices []int) *watch {
 	}
 	for _, d := range devices {
 		if s, err := library.Sample(d); err == nil {
-			for _, pid := range s.Processes {
-				w.before[pid] = true
+			for _, p := range s.Processes {
+				w.before[p.PID] = true
 			}
 		}
 	}
@@ -63,9 +63,9 @@ func (w *watch) sample() {
 			continue
 		}
 		w.samples = append(w.samples, s)
-		for _, pid := range s.Processes {
-			if w.before[pid] || isStranger(pid) {
-				w.others[pid] = true
+		for _, p := range s.Processes {
+			if w.before[p.PID] || isStranger(p.PID) {
+				w.others[p.PID] = true
 			}
 		}
 	}

@@ -4,7 +4,9 @@ package nvml
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -28,8 +30,17 @@ type loaded struct {
 	utilization   func(device uintptr, rates *[2]uint32) int32
 	memory        func(device uintptr, info *[3]uint64) int32
 	processes     func(device uintptr, n *uint32, list *processInfo) int32
+	mpsProcesses  func(device uintptr, n *uint32, list *processInfo) int32
+	powerLimit    func(device uintptr, mw *uint32) int32
+	pcie          func(device uintptr, counter int32, kBps *uint32) int32
+	fields        func(device uintptr, n int32, values *fieldValue) int32
+	capability    func(device uintptr, major, minor *int32) int32
+	mig           func(device uintptr, current, pending *uint32) int32
+	cudaVersion   func(version *int32) int32
+	confidential  func(state *[3]uint32) int32
 
 	driver  string
+	system  System
 	handles []uintptr
 	devices []Device
 	closing sync.Once
@@ -43,6 +54,16 @@ const (
 	maxDevices     = 64
 	maxProcesses   = 256
 	bytesOfAString = 96
+
+	pcieTx, pcieRx = 0, 1
+
+	nvlinkTx = 138 // KiB of data, without protocol
+	nvlinkRx = 139
+	allLinks = 1<<32 - 1
+	maxLinks = 18
+
+	typeUnsignedLong = 2 // of a field's value
+	typeUnsigned64   = 3
 )
 
 // pciInfo is nvmlPciInfo_t.
@@ -55,13 +76,28 @@ type pciInfo struct {
 // processInfo is nvmlProcessInfo_v2_t.
 type processInfo struct {
 	pid  uint32
-	_    uint64 // bytes in use
+	used uint64 // bytes; all bits set: not told
 	_, _ uint32 // of a GPU that is split
+}
+
+// fieldValue is nvmlFieldValue_t.
+type fieldValue struct {
+	id, scope uint32
+	_, _      int64 // when it was taken, and how long that took, µs
+	kind      uint32
+	code      int32
+	value     uint64
 }
 
 // describe reads what does not change.
 func (l *loaded) describe() {
 	l.driver = read(func(text *byte, size uint32) int32 { return l.driverVersion(text, size) })
+	var version int32
+	if l.cudaVersion != nil && l.cudaVersion(&version) == 0 {
+		l.system.CUDA = int(version)
+	}
+	var state [3]uint32 // environment, feature, tools
+	l.system.Confidential = l.confidential != nil && l.confidential(&state) == 0 && state[1] != 0
 	var n uint32
 	if l.count(&n) != 0 {
 		return
@@ -77,11 +113,26 @@ func (l *loaded) describe() {
 			d.PCI = text(at.id[:])
 		}
 		d.MaxSMMHz, d.MaxMemoryMHz = mhz(l.maxClock, h, clockSM), mhz(l.maxClock, h, clockMemory)
+		l.describeDevice(h, &d)
 		l.handles, l.devices = append(l.handles, h), append(l.devices, d)
 	}
 }
 
+func (l *loaded) describeDevice(h uintptr, d *Device) {
+	var memory [3]uint64 // total, free, used
+	if l.memory != nil && l.memory(h, &memory) == 0 {
+		d.MemoryTotal = int64(memory[0])
+	}
+	var major, minor int32
+	if l.capability != nil && l.capability(h, &major, &minor) == 0 {
+		d.Major, d.Minor = int(major), int(minor)
+	}
+	var mig, pending uint32
+	d.MIG = l.mig != nil && l.mig(h, &mig, &pending) == 0 && mig == 1
+}
+
 func (l *loaded) Driver() string    { return l.driver }
+func (l *loaded) System() System    { return l.system }
 func (l *loaded) Devices() []Device { return l.devices }
 
 func (l *loaded) Close() error {
@@ -107,36 +158,98 @@ func (l *loaded) Sample(device int) (Sample, error) {
 	if l.temperature != nil && l.temperature(h, sensorGPU, &word) == 0 {
 		s.TemperatureC = int(word)
 	}
+	if l.powerLimit != nil && l.powerLimit(h, &word) == 0 {
+		s.PowerLimitW = float64(word) / 1000
+	}
 	var rates [2]uint32
 	if l.utilization != nil && l.utilization(h, &rates) == 0 {
-		s.BusyPct = int(rates[0])
+		s.BusyPct, s.MemoryBusyPct = int(rates[0]), int(rates[1])
+		s.Told |= ToldBusy
 	}
 	var memory [3]uint64 // total, free, used
 	if l.memory != nil && l.memory(h, &memory) == 0 {
 		s.MemoryUsed = int64(memory[2])
+		s.Told |= ToldMemory
 	}
 	var bits uint64
 	if l.reasons != nil && l.reasons(h, &bits) == 0 {
 		s.Reasons = Reasons(bits)
+		s.Told |= ToldReasons
 	}
-	s.Processes = l.computing(h)
+	var ok bool
+	if s.NVLinkTx, s.NVLinkRx, ok = l.nvlink(h); ok {
+		s.Told |= ToldNVLink
+	}
+	if s.Processes, ok = l.computing(h); ok {
+		s.Told |= ToldProcesses
+	}
 	return s, nil
 }
 
-// computing is the IDs of the processes that have a context on a device.
-func (l *loaded) computing(h uintptr) (out []int) {
-	if l.processes == nil {
-		return nil
+func (l *loaded) PCIe(device int) (PCIe, error) {
+	if device < 0 || device >= len(l.handles) {
+		return PCIe{}, fmt.Errorf("GPU %d: the machine has %d", device, len(l.handles))
 	}
-	var list [maxProcesses]processInfo
-	n := uint32(len(list))
-	if l.processes(h, &n, &list[0]) != 0 {
-		return nil // more than maxProcesses, or not told
+	if l.pcie == nil {
+		return PCIe{}, fmt.Errorf("GPU %d: the driver does not tell PCIe traffic", device)
 	}
-	for _, p := range list[:min(n, maxProcesses)] {
-		out = append(out, int(p.pid))
+	var kBps [2]uint32
+	for _, counter := range [...]int32{pcieTx, pcieRx} {
+		if code := l.pcie(l.handles[device], counter, &kBps[counter]); code != 0 {
+			return PCIe{}, fmt.Errorf("GPU %d: %s", device, l.text(code))
+		}
 	}
-	return out
+	return PCIe{TxBps: 1000 * int64(kBps[pcieTx]), RxBps: 1000 * int64(kBps[pcieRx])}, nil
+}
+
+// nvlink is the bytes that all of a device's links have carried. Drivers that have no sum of the links are asked
+// for each; a link that is not there or is down does not answer.
+func (l *loaded) nvlink(h uintptr) (tx, rx int64, ok bool) {
+	if l.fields == nil {
+		return 0, 0, false
+	}
+	sums := [...]fieldValue{{id: nvlinkTx, scope: allLinks}, {id: nvlinkRx, scope: allLinks}}
+	if l.fields(h, int32(len(sums)), &sums[0]) == 0 && sums[0].told() && sums[1].told() {
+		return int64(sums[0].value) << 10, int64(sums[1].value) << 10, true
+	}
+	var links [2 * maxLinks]fieldValue
+	for i := range links {
+		links[i].id, links[i].scope = nvlinkTx+uint32(i%2), uint32(i/2)
+	}
+	if l.fields(h, int32(len(links)), &links[0]) != 0 {
+		return 0, 0, false
+	}
+	for i := 0; i < len(links); i += 2 {
+		if links[i].told() && links[i+1].told() {
+			tx, rx, ok = tx+int64(links[i].value)<<10, rx+int64(links[i+1].value)<<10, true
+		}
+	}
+	return tx, rx, ok
+}
+
+func (f *fieldValue) told() bool {
+	return f.code == 0 && (f.kind == typeUnsignedLong || f.kind == typeUnsigned64)
+}
+
+// computing is the processes that have a context on a device, directly or as clients of MPS, by ID.
+func (l *loaded) computing(h uintptr) (out []Process, ok bool) {
+	for _, ask := range [...]func(uintptr, *uint32, *processInfo) int32{l.processes, l.mpsProcesses} {
+		var list [maxProcesses]processInfo
+		n := uint32(len(list))
+		if ask == nil || ask(h, &n, &list[0]) != 0 {
+			continue // more than maxProcesses, or not told
+		}
+		ok = true
+		for _, p := range list[:min(n, maxProcesses)] {
+			used := int64(-1)
+			if p.used < 1<<62 {
+				used = int64(p.used)
+			}
+			out = append(out, Process{int(p.pid), used})
+		}
+	}
+	slices.SortFunc(out, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
+	return slices.CompactFunc(out, func(a, b Process) bool { return a.PID == b.PID }), ok
 }
 
 func (l *loaded) text(code int32) string {

@@ -9,12 +9,22 @@ import "strings"
 type Library interface {
 	// Driver is the version of the driver: "580.159.04".
 	Driver() string
+	// System is what the library tells of the machine as a whole.
+	System() System
 	// Devices is the machine's GPUs in the library's order, which is that of nvidia-smi.
 	Devices() []Device
 	// Sample is the state of a device now. What the device cannot tell is 0 or nil.
 	Sample(device int) (Sample, error)
+	// PCIe measures the traffic of a device's PCIe link. It takes some 40 ms, in which the library counts bytes.
+	PCIe(device int) (PCIe, error)
 	// Close unloads nothing but ends the session.
 	Close() error
+}
+
+// A System is what the library tells of the machine as a whole.
+type System struct {
+	CUDA         int  // the newest CUDA that the driver runs, 1000*major + 10*minor; 0: not told
+	Confidential bool // confidential computing is on
 }
 
 // A Device is a GPU.
@@ -24,17 +34,48 @@ type Device struct {
 	PCI          string // "00000000:03:00.0"
 	MaxSMMHz     int    // the highest clocks; 0: not told
 	MaxMemoryMHz int
+	MemoryTotal  int64 // bytes; 0: not told
+	Major, Minor int   // compute capability; 0: not told
+	MIG          bool  // it is split into instances (multi-instance GPU)
 }
 
 // A Sample is the state of a device at one moment.
 type Sample struct {
 	SMMHz, MemoryMHz int
 	PowerW           float64
+	PowerLimitW      float64 // what the driver holds the power to; 0: not told
 	TemperatureC     int
 	BusyPct          int   // of the library's last sampling period (1/6 to 1 s), in which a kernel ran
+	MemoryBusyPct    int   // of the same period, in which device memory was read or written
 	MemoryUsed       int64 // bytes
 	Reasons          Reasons
-	Processes        []int // that compute on it, by ID; in a container often none, or IDs of the host
+	NVLinkTx         int64     // bytes of data sent over all NVLinks since some moment; only differences mean something
+	NVLinkRx         int64     // the same, received
+	Processes        []Process // that compute on it; in a container often none, or with IDs of the host
+	Told             Told
+}
+
+// Told is which values of a sample the device told: of these 0 is a value.
+type Told uint8
+
+// The values that may be 0 and told.
+const (
+	ToldBusy Told = 1 << iota // BusyPct and MemoryBusyPct
+	ToldMemory
+	ToldReasons
+	ToldNVLink
+	ToldProcesses
+)
+
+// A Process computes on a device.
+type Process struct {
+	PID        int
+	MemoryUsed int64 // bytes; -1: not told
+}
+
+// A PCIe is the traffic of a device's PCIe link over the last 20 ms.
+type PCIe struct {
+	TxBps, RxBps int64 // bytes a second that the device sends and receives
 }
 
 // Reasons is why clocks are lower than they could be, as the bits of nvmlClocksEventReasons.

@@ -58,6 +58,14 @@ func (l *loaded) bind(handle uintptr) error {
 		{&l.utilization, true, []string{"nvmlDeviceGetUtilizationRates"}},
 		{&l.memory, true, []string{"nvmlDeviceGetMemoryInfo"}},
 		{&l.processes, true, []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}},
+		{&l.mpsProcesses, true, []string{"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"}},
+		{&l.powerLimit, true, []string{"nvmlDeviceGetEnforcedPowerLimit"}},
+		{&l.pcie, true, []string{"nvmlDeviceGetPcieThroughput"}},
+		{&l.fields, true, []string{"nvmlDeviceGetFieldValues"}},
+		{&l.capability, true, []string{"nvmlDeviceGetCudaComputeCapability"}},
+		{&l.mig, true, []string{"nvmlDeviceGetMigMode"}},
+		{&l.cudaVersion, true, []string{"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}},
+		{&l.confidential, true, []string{"nvmlSystemGetConfComputeState"}},
 	} {
 		at := uintptr(0)
 		for _, name := range f.names {

@@ -28,5 +28,27 @@ int nvmlDeviceGetUtilizationRates(dev d, unsigned *u) { if (d->index) return 3; 
 int nvmlDeviceGetMemoryInfo(dev d, unsigned long long *m) { m[0] = 150ull << 30; m[1] = 100ull << 30; m[2] = 50ull << 30; return 0; }
 int nvmlDeviceGetComputeRunningProcesses_v3(dev d, unsigned *n, process *p) {
   if (*n < 2) return 7;
-  *n = 2; p[0].pid = 1; p[1].pid = 4242; return 0;
+  *n = 2; p[0].pid = 4242; p[0].used = 20ull << 30; p[1].pid = 1; p[1].used = ~0ull; return 0;
 }
+#ifndef FAKE_OLD
+typedef struct { unsigned id, scope; long long time, latency; unsigned type; int code; union { double d; unsigned u; unsigned long long v; } value; } field;
+static unsigned asked; /* traffic grows by so much with each question */
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(dev d, unsigned *n, process *p) { *n = d->index; p[0].pid = 77; p[0].used = 1 << 20; return 0; }
+int nvmlDeviceGetEnforcedPowerLimit(dev d, unsigned *mw) { *mw = 700000; return 0; }
+int nvmlDeviceGetPcieThroughput(dev d, int rx, unsigned *kbps) { if (d->index) return 3; *kbps = rx ? 2000000 : 50000; return 0; }
+int nvmlDeviceGetCudaComputeCapability(dev d, int *major, int *minor) { *major = 9; *minor = 0; return 0; }
+int nvmlDeviceGetMigMode(dev d, unsigned *now, unsigned *next) { *now = *next = d->index; return 0; }
+int nvmlSystemGetCudaDriverVersion_v2(int *v) { *v = 13000; return 0; }
+int nvmlSystemGetConfComputeState(unsigned *s) { s[0] = 2; s[1] = 1; s[2] = 0; return 0; }
+int nvmlDeviceGetFieldValues(dev d, int n, field *f) {
+  asked++;
+  for (int i = 0; i < n; i++, f++) {
+    int rx = f->id == 139;
+    f->type = 3, f->code = 0;
+    if (f->id != 138 && !rx) f->code = 3;
+    else if (d->index == 0) f->code = f->scope == ~0u ? 0 : 2, f->value.v = rx ? 2048 * asked : 1024 * asked; /* tells the sum only */
+    else f->code = f->scope < 3 ? 0 : 2, f->value.v = 10 + rx;                                               /* tells single links only */
+  }
+  return 0;
+}
+#endif
