@@ -1,9 +1,14 @@
 /* What the agent's parts know of each other. One part a file:
  *
- *   main.c     entry points, settings, states and windows, fork, exit
+ *   main.c     entry points, fork, exit
+ *   settings.c the environment; which ranges are steps
+ *   window.c   states and windows of recording
  *   ring.c     from any thread of the program to the writer, without a lock
  *   writer.c   the writer's thread: drains, flushes, accounts
- *   out.c      chunks: texts, tables, packing, checksums, write(2), a full disk      (writer's thread only)
+ *   out.c      texts, tables and notes as chunks                                     (writer's thread only)
+ *   file.c     the spool's file: one write(2) a chunk, a full disk, a lost descriptor (writer's thread only)
+ *   begin.c    what a stream says of its process
+ *   pack.c     Snappy's block format and CRC-32C
  *   clock.c    pairs of clocks
  *   control.c  the socket: start, stop, status
  *   cupti.c    finds and drives libcupti; its buffers
@@ -13,7 +18,9 @@
  *
  * Rules. The program's threads never wait for us: no lock that the writer holds while it works, no file, no CUPTI call
  * from a hook. No lock is held around a call of CUPTI. Nothing has a destructor. After fork the child has a new, empty
- * agent without CUPTI (main.c). Every failure leaves the program as it was and is said in the spool.  */
+ * agent without CUPTI (main.c). Every failure leaves the program as it was and is said in the spool.
+ *
+ * The first line of each .c file here is a build constraint: this folder is a Go package too, which would not build otherwise. */
 #ifndef LACUNA_AGENT_H
 #define LACUNA_AGENT_H
 
@@ -50,7 +57,14 @@ typedef struct {
 
 typedef enum { LAC_OFF, LAC_ARMED, LAC_RECORDING, LAC_STOPPED, LAC_REFUSED, LAC_YIELDED, LAC_FAILED } lac_state;
 
+/* As they were read by lac_settings_read; dir "" before. */
 const lac_settings *lac_set(void);
+
+/* Makes the agent ready in this process, once; any thread, any number of times. Called by each entry point. */
+void lac_enter(void);
+
+/* --- window.c -------------------------------------------------------------------------------------------------- */
+
 lac_state lac_get_state(void);
 
 /* Whether hooks should take what they see: one relaxed load. False in a process that is being forked, ends, or does not record. */
@@ -60,6 +74,8 @@ extern atomic_bool lac_on;
  * why is kept. They return 0, or -1 with the reason in what lac_status says. */
 int lac_start(const char *why);
 int lac_stop(const char *why);
+/* The same for a limited time, in seconds; 0: without a limit. */
+int lac_start_for(const char *why, double seconds);
 
 /* A line of JSON for the socket: {"state":…,"why":…,"pid":…,"spool":…,"records":…,"dropped":…,"bytes":…}. Returns its length. */
 size_t lac_status(char *line, size_t size);
@@ -92,6 +108,8 @@ typedef struct {
 	uint64_t taken, dropped;
 } lac_ring_count;
 lac_ring_count lac_rings_count(void);
+/* Bytes in rings now. Rings take at most half of the setting memory; CUPTI's buffers must leave them that. */
+size_t lac_rings_memory(void);
 /* Writer's thread: everything that was handed over goes to out.c. Returns how many rows. */
 size_t lac_rings_drain(void);
 /* In a child, after fork: forget what the parent's threads had. */
@@ -103,7 +121,8 @@ void lac_rings_forked(void);
 int lac_writer_start(void);
 /* Wakes it: buffers or rings fill. From any thread, also in callbacks and signal handlers. */
 void lac_writer_wake(void);
-/* Has it do something on its own thread and waits for it, at most timeout_ms. -1: it did not answer in time. */
+/* Has it do something on its own thread and waits for it, at most timeout_ms. -1: it did not answer in time, and may still do it:
+ * arg must stay. */
 int lac_writer_do(void (*what)(void *), void *arg, unsigned timeout_ms);
 /* Drains all, writes all, and ends the thread; waits at most timeout_ms. */
 void lac_writer_end(const char *why, unsigned timeout_ms);
@@ -124,7 +143,8 @@ const char *lac_out_path(void);
 uint32_t lac_out_text(const char *text, size_t bytes);
 /* Appends a row to its table; chunks go out as they fill. */
 void lac_out_row(uint16_t table, const void *row, uint16_t bytes);
-/* A note: fields are JSON members without braces, e.g. "\"code\":39,\"why\":\"…\"". */
+/* A note: fields are JSON members without braces, e.g. "\"code\":39,\"why\":\"…\"". From any thread; from others than the writer's it
+ * goes through their ring, and is cut with its texts at 16 KiB. */
 void lac_out_note(const char *kind, const char *fields);
 /* Writes what is pending. */
 void lac_out_flush(void);
@@ -187,6 +207,9 @@ void lac_records(const lac_library *library, uint8_t *buffer, size_t valid);
 /* CUPTI's resource callbacks that cupti.c enables, and what is done in them. */
 void lac_resource(uint32_t cbid, const void *data);
 
-/* --- nvtx.c: exports InitializeInjectionNvtx2; has no state but its own ------------------------------------------- */
+/* --- nvtx.c: exports InitializeInjectionNvtx2, which calls lac_enter ------------------------------------------------ */
+
+/* Writer's thread, when a window opens: writes again what rows of this window may name (domains, categories, thread names …). */
+void lac_nvtx_window(void);
 
 #endif
