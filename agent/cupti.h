@@ -1,0 +1,130 @@
+/* What cupti.c, find.c, buffers.c, calls.c, records.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
+ * numbers (kinds, domains, results) are stable over all releases. */
+#ifndef LACUNA_CUPTI_H
+#define LACUNA_CUPTI_H
+
+#include "agent.h"
+
+/* Results that mean something to us. */
+enum { CUPTI_OK = 0, CUPTI_TOO_NEW = 15, CUPTI_TAKEN = 39 };
+enum { CUPTI_DRIVER = 1, CUPTI_RUNTIME = 2, CUPTI_RESOURCE = 3 }; /* domains of callbacks */
+enum {
+	CUPTI_MEMCPY = 1, CUPTI_MEMSET = 2, CUPTI_KERNEL = 3, CUPTI_API_DRIVER = 4, CUPTI_API_RUNTIME = 5, CUPTI_DEVICE = 8, CUPTI_CONTEXT = 9,
+	CUPTI_CONCURRENT_KERNEL = 10, CUPTI_OVERHEAD = 17, CUPTI_MEMCPY2 = 22, CUPTI_CUDA_EVENT = 36, CUPTI_STREAM = 37, CUPTI_SYNCHRONIZATION = 38,
+	CUPTI_MEMORY2 = 49, CUPTI_MEMORY_POOL = 50, CUPTI_GRAPH_TRACE = 51, CUPTI_JIT = 52
+};
+
+/* Values of cuptiGetVersion: up to 12.9 it counts, from 13.0 it is the release. */
+enum {
+	CUPTI_11_8 = 18, CUPTI_12_2 = 20, CUPTI_12_4 = 22, CUPTI_12_5 = 23, CUPTI_12_6 = 24, CUPTI_12_8 = 26, CUPTI_12_9 = 27,
+	CUPTI_13_0 = 130000, CUPTI_13_1 = 130100, CUPTI_13_3 = 130300
+};
+
+typedef void (*lac_cupti_callback)(void *user, uint32_t domain, uint32_t cbid, const void *data);
+typedef void (*lac_cupti_requested)(uint8_t **buffer, size_t *size, size_t *records);
+typedef void (*lac_cupti_completed)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+typedef void (*lac_cupti_requested2)(uint8_t **buffer, size_t *size, size_t *records, void *info);
+typedef void (*lac_cupti_completed2)(uint8_t *buffer, size_t size, size_t valid, void *info);
+
+/* CUpti_SubscriberParams as it is since 13.3. */
+typedef struct {
+	size_t size;
+	const char *name;
+	char *holder;
+	size_t holder_size;
+	uint8_t share, pad[7];
+} lac_cupti_params;
+
+/* F(needed, member, symbol, arguments): every function that is looked up. Not needed: what a release lacks is done without. */
+#define LAC_CUPTI_FUNCTIONS(F) \
+	F(1, get_version, cuptiGetVersion, (uint32_t *)) \
+	F(1, subscribe, cuptiSubscribe, (void **, lac_cupti_callback, void *)) \
+	F(1, unsubscribe, cuptiUnsubscribe, (void *)) \
+	F(1, enable_callback, cuptiEnableCallback, (uint32_t, void *, uint32_t, uint32_t)) \
+	F(1, enable_domain, cuptiEnableDomain, (uint32_t, void *, uint32_t)) \
+	F(1, callback_name, cuptiGetCallbackName, (uint32_t, uint32_t, const char **)) \
+	F(1, register_callbacks, cuptiActivityRegisterCallbacks, (lac_cupti_requested, lac_cupti_completed)) \
+	F(1, enable, cuptiActivityEnable, (uint32_t)) \
+	F(1, disable, cuptiActivityDisable, (uint32_t)) \
+	F(1, flush, cuptiActivityFlushAll, (uint32_t)) \
+	F(1, next_record, cuptiActivityGetNextRecord, (uint8_t *, size_t, uint8_t **)) \
+	F(1, get_timestamp, cuptiGetTimestamp, (uint64_t *)) \
+	F(0, dropped, cuptiActivityGetNumDroppedRecords, (void *, uint32_t, size_t *)) \
+	F(0, thread_ids, cuptiSetThreadIdType, (uint32_t)) \
+	F(0, finalize, cuptiFinalize, (void)) \
+	F(0, result_string, cuptiGetResultString, (uint32_t, const char **)) \
+	F(0, runtime_api, cuptiActivityEnableRuntimeApi, (uint32_t, uint8_t)) \
+	F(0, driver_api, cuptiActivityEnableDriverApi, (uint32_t, uint8_t)) \
+	F(0, node_id, cuptiGetGraphNodeId, (void *, uint64_t *)) \
+	F(0, graph_id, cuptiGetGraphId, (void *, uint32_t *)) \
+	F(0, exec_id, cuptiGetGraphExecId, (void *, uint32_t *)) \
+	F(0, subscribe2, cuptiSubscribe_v2, (void **, lac_cupti_callback, void *, lac_cupti_params *)) \
+	F(0, register_callbacks2, cuptiActivityRegisterCallbacks_v2, (void *, lac_cupti_requested2, lac_cupti_completed2)) \
+	F(0, enable2, cuptiActivityEnable_v2, (void *, uint32_t, void *)) \
+	F(0, disable2, cuptiActivityDisable_v2, (void *, uint32_t, void *)) \
+	F(0, next_record2, cuptiActivityGetNextRecord_v2, (void *, uint8_t *, size_t, uint8_t **)) \
+	F(0, dropped2, cuptiActivityGetNumDroppedRecords_v2, (void *, void *, uint32_t, size_t *)) \
+	F(0, get_timestamp2, cuptiGetTimestamp_v2, (void *, uint64_t *)) \
+	F(0, runtime_api2, cuptiActivityEnableRuntimeApi_v2, (void *, uint32_t, uint8_t)) \
+	F(0, driver_api2, cuptiActivityEnableDriverApi_v2, (void *, uint32_t, uint8_t))
+
+#define LAC_CUPTI_MEMBER(needed, member, symbol, arguments) uint32_t (*member) arguments;
+
+typedef struct {
+	LAC_CUPTI_FUNCTIONS(LAC_CUPTI_MEMBER)
+	void *subscriber;
+	bool shared;       /* subscribed by cuptiSubscribe_v2: the functions with a 2 are to be used */
+	uint32_t version;  /* cuptiGetVersion */
+	int driver;        /* cuDriverGetVersion, 13000 for 13.0; 0 unknown */
+	char path[4096];
+} lac_cupti_api;
+
+/* The library in use. Written while nothing else of ours touches CUPTI, read by any thread afterwards. */
+extern lac_cupti_api lac_cupti;
+
+/* --- find.c ----------------------------------------------------------------------------------------------------- */
+
+/* Version of the driver that is loaded, as cuDriverGetVersion has it; 0: none is loaded. */
+int lac_driver_version(void);
+/* Offers paths or sonames of libcupti, best first, until one is taken: attempt returns true for that. loaded: this copy is
+ * in the process already, and a second one must not be loaded beside it. False: none was taken. */
+bool lac_find_cupti(int driver, bool (*attempt)(const char *path, bool loaded));
+/* Fills api's functions from a library that dlopen gave. NULL, or the name of what is missing. */
+const char *lac_cupti_bind(lac_cupti_api *api, void *library);
+/* Name of a loaded library that is known to hold CUPTI, other than ours; "" when there is none. */
+void lac_find_holder(char *name, size_t size);
+
+/* --- buffers.c -------------------------------------------------------------------------------------------------- */
+
+typedef struct lac_buffer lac_buffer;
+
+void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records);
+void lac_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+void lac_buffer_requested2(uint8_t **buffer, size_t *size, size_t *records, void *info);
+void lac_buffer_completed2(uint8_t *buffer, size_t size, size_t valid, void *info);
+/* Bounds all buffers; may_refuse: CUPTI bears to get none (12.9 on). */
+void lac_buffers_limit(size_t bytes, bool may_refuse);
+/* Writer's thread: the oldest filled buffer, NULL when none waits; after it was read it is given back. */
+lac_buffer *lac_buffers_take(uint8_t **data, size_t *valid);
+void lac_buffers_give(lac_buffer *buffer, size_t valid, uint64_t records);
+/* Frees those that nobody uses. */
+void lac_buffers_trim(void);
+size_t lac_buffers_bytes(void);
+/* Buffers that came back without being ours: another client's. */
+unsigned lac_buffers_foreign(void);
+void lac_buffers_forked(void);
+
+/* --- calls.c ---------------------------------------------------------------------------------------------------- */
+
+/* Whether calls of this name are recorded; whether such a call launches a kernel. */
+bool lac_call_matters(const char *name);
+bool lac_call_launches(const char *name);
+/* Has CUPTI leave out the calls that do not matter, where it can (12.5 on). */
+void lac_calls_select(uint32_t domain);
+
+/* --- records.c -------------------------------------------------------------------------------------------------- */
+
+/* Forgets what it knows by address and ID: in a child, after fork. */
+void lac_records_forked(void);
+
+#endif
