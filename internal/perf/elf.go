@@ -1,0 +1,169 @@
+package perf
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"sort"
+)
+
+// Bounds of what is read of a program file: the largest that are seen (browsers, libtorch with debug symbols) have 2 million
+// functions and names of 4 KiB.
+const (
+	maxFunctions = 4 << 20
+	maxNameBytes = 4 << 10
+)
+
+// A module is a program file or library with its functions. Names stay in the file until they are asked for.
+type module struct {
+	file      io.ReaderAt
+	loads     []elf.ProgHeader
+	functions []function // sorted by address
+}
+
+// A function is 24 bytes, of which there may be millions.
+type function struct {
+	address, size uint64
+	name          uint32 // offset within the names
+	table         uint8  // 0: names of .symtab, 1: of .dynsym
+}
+
+// symbolTables are the sections with symbols, the fuller first.
+var symbolTables = [...]elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM}
+
+// An elfModule is a module with where its names lie.
+type elfModule struct {
+	module
+	names [len(symbolTables)]span
+}
+
+// span is a part of a file.
+type span struct{ at, size uint64 }
+
+var errNoSymbols = errors.New("has no symbols")
+
+// readELF reads what functions a file has. The file stays in use.
+func readELF(file io.ReaderAt, bytes int64) (*elfModule, error) {
+	f, err := elf.NewFile(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &elfModule{module: module{file: file}}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			m.loads = append(m.loads, p.ProgHeader)
+		}
+	}
+	for i, kind := range symbolTables {
+		if s := f.SectionByType(kind); s != nil && int(s.Link) < len(f.Sections) {
+			m.readTable(f, s, i, uint64(bytes))
+		}
+	}
+	if len(m.functions) == 0 {
+		return m, errNoSymbols
+	}
+	m.sort()
+	return m, nil
+}
+
+// readTable adds the functions of a table of symbols, read in pieces.
+func (m *elfModule) readTable(f *elf.File, s *elf.Section, table int, fileBytes uint64) {
+	names := f.Sections[s.Link]
+	if s.Type == elf.SHT_NOBITS || names.Type == elf.SHT_NOBITS || s.Offset > fileBytes || s.FileSize > fileBytes-s.Offset ||
+		f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
+		return
+	}
+	m.names[table] = span{names.Offset, names.FileSize}
+	r := io.NewSectionReader(m.file, int64(s.Offset), int64(s.FileSize))
+	buf := make([]byte, min(s.FileSize/elf.Sym64Size, 4096)*elf.Sym64Size)
+	for len(buf) > 0 {
+		n, err := io.ReadFull(r, buf)
+		for b := buf[:n]; len(b) >= elf.Sym64Size; b = b[elf.Sym64Size:] {
+			kind, section := elf.SymType(b[4]&15), binary.LittleEndian.Uint16(b[6:])
+			// STT_GNU_IFUNC (10) names the function that chooses; its code is rarely what runs, but its name is right.
+			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || section == uint16(elf.SHN_UNDEF) || len(m.functions) >= maxFunctions {
+				continue
+			}
+			m.functions = append(m.functions, function{
+				address: binary.LittleEndian.Uint64(b[8:]), size: binary.LittleEndian.Uint64(b[16:]),
+				name: binary.LittleEndian.Uint32(b), table: uint8(table),
+			})
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sort orders functions by address. Where several names stand for one address, the first is the fullest table's with a size.
+func (m *elfModule) sort() {
+	slices.SortStableFunc(m.functions, func(a, b function) int {
+		switch {
+		case a.address != b.address:
+			if a.address < b.address {
+				return -1
+			}
+			return 1
+		case (a.size == 0) != (b.size == 0):
+			if b.size == 0 {
+				return -1
+			}
+			return 1
+		}
+		return int(a.table) - int(b.table)
+	})
+	m.functions = slices.CompactFunc(m.functions, func(a, b function) bool { return a.address == b.address })
+}
+
+// address is where a byte of the file lies in memory, as the file counts: symbols count so too.
+func (m *module) address(offset uint64) (uint64, bool) {
+	for _, p := range m.loads {
+		if offset >= p.Off && offset-p.Off < p.Filesz {
+			return p.Vaddr + (offset - p.Off), true
+		}
+	}
+	return 0, false
+}
+
+// name is the function at an address, or "".
+func (m *elfModule) name(address uint64) string {
+	i := sort.Search(len(m.functions), func(i int) bool { return m.functions[i].address > address })
+	// A function may lie within another (hot and cold parts, local labels): look back a few.
+	for back := 1; back <= 4 && i-back >= 0; back++ {
+		f := m.functions[i-back]
+		size := f.size
+		if size == 0 && back == 1 {
+			size = ^uint64(0) // assembly without sizes: up to the next
+			if i == len(m.functions) {
+				size = 4096
+			}
+		}
+		if address-f.address < size {
+			return m.text(f)
+		}
+	}
+	return ""
+}
+
+// text reads a function's name.
+func (m *elfModule) text(f function) string {
+	names := m.names[f.table]
+	if uint64(f.name) >= names.size {
+		return ""
+	}
+	var buf [256]byte
+	var out []byte
+	for at := uint64(f.name); at < names.size && len(out) < maxNameBytes; {
+		n, _ := m.file.ReadAt(buf[:min(uint64(len(buf)), names.size-at)], int64(names.at+at))
+		if n == 0 {
+			return ""
+		}
+		if end := slices.Index(buf[:n], 0); end >= 0 {
+			return string(append(out, buf[:end]...))
+		}
+		out, at = append(out, buf[:n]...), at+uint64(n)
+	}
+	return string(out)
+}
