@@ -187,6 +187,16 @@ void lac_buffers_trim(void)
 	}
 }
 
+void lac_buffers_discard(void)
+{
+	uint64_t lost = 0;
+	lock();
+	for (lac_buffer *b; (b = oldest(FILLED)) != NULL; b->state = FREE)
+		lost += records_in(b->valid);
+	unlock();
+	atomic_fetch_add_explicit(&lac_accounts.dropped, lost, memory_order_relaxed);
+}
+
 size_t lac_buffers_bytes(void)
 {
 	lock();

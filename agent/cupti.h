@@ -1,4 +1,4 @@
-/* What cupti.c, find.c, buffers.c, calls.c, records.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
+/* What cupti.c, find.c, kinds.c, calls.c, buffers.c, records.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
  * numbers (kinds, domains, results) are stable over all releases. */
 #ifndef LACUNA_CUPTI_H
 #define LACUNA_CUPTI_H
@@ -112,6 +112,8 @@ void lac_buffers_trim(void);
 size_t lac_buffers_bytes(void);
 /* Buffers that came back without being ours: another client's. */
 unsigned lac_buffers_foreign(void);
+/* What waits is given up and counted: after cuptiFinalize the names in it are gone. */
+void lac_buffers_discard(void);
 void lac_buffers_forked(void);
 
 /* --- calls.c ---------------------------------------------------------------------------------------------------- */
@@ -121,6 +123,25 @@ bool lac_call_matters(const char *name);
 bool lac_call_launches(const char *name);
 /* Has CUPTI leave out the calls that do not matter, where it can (12.5 on). */
 void lac_calls_select(uint32_t domain);
+
+/* --- kinds.c ---------------------------------------------------------------------------------------------------- */
+
+/* Whether LACUNA_KINDS has this name; all have where it is empty. */
+bool lac_kinds_group(const char *group);
+/* Whether CUPTI can make records at all: its result for the smallest kind, which is left off. */
+uint32_t lac_kinds_probe(void);
+/* Switches all kinds and resource callbacks; once is enough, more do nothing. From any thread, also from a call's callback. */
+void lac_kinds_on(void);
+void lac_kinds_off(void);
+void lac_kinds_forget(void);
+bool lac_kinds_have(uint32_t kind);
+/* JSON members kinds and missing, for the note. */
+void lac_kinds_note(char *to, size_t size);
+
+/* --- cupti.c ---------------------------------------------------------------------------------------------------- */
+
+/* CUPTI's words for a result. */
+const char *lac_cupti_result(uint32_t result);
 
 /* --- records.c -------------------------------------------------------------------------------------------------- */
 

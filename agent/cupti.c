@@ -1,0 +1,470 @@
+//go:build ignore
+
+/* CUPTI's life in this process: found, subscribed to, on, off, gone.
+ *
+ *   NOT -> ON        start: a library is found, subscribed to, kinds are switched on
+ *   ON -> LEAVING    stop: kinds off, flushed; the runtime's callbacks are on, so that the next call that ends can finalise
+ *   LEAVING -> GONE  a call of the program ended: cuptiFinalize, in its callback as NVIDIA demands
+ *   GONE -> NOT      done: calls cost nothing
+ *   LEAVING -> ON    start again before any call came
+ *
+ * Whoever of us calls CUPTI enters first (a count, no lock), so that finalising waits for all. Callbacks enter nothing. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cupti.h"
+
+lac_cupti_api lac_cupti;
+
+typedef enum { NOT, ON, LEAVING, GONE } phase_t;
+static atomic_int phase;
+static atomic_int users;
+static atomic_bool dead;      /* in a child of a process that had CUPTI */
+static atomic_bool ever;      /* was ever subscribed */
+static atomic_bool watching;  /* window profiler: stays subscribed between windows */
+static atomic_bool profiling; /* between cudaProfilerStart and Stop */
+static atomic_uint writer;    /* thread that drains */
+static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER; /* of start and stop; no callback takes it */
+static char why[512], holder[128];
+
+/* cuptiFinalize is sound from 12.6 on: before, it raced with callbacks (Kineto leaves it out there, too). */
+static bool can_finalize(void)
+{
+	/* A shared CUPTI may have another subscriber by now, and foreign buffers say that someone uses it without one. */
+	return lac_cupti.finalize != NULL && lac_cupti.version >= CUPTI_12_6 && !lac_cupti.shared && lac_buffers_foreign() == 0;
+}
+
+static bool enter(void)
+{
+	atomic_fetch_add(&users, 1);
+	const int now = atomic_load(&phase);
+	if (now == ON || now == LEAVING)
+		return true;
+	atomic_fetch_sub(&users, 1);
+	return false;
+}
+
+static void leave(void) { atomic_fetch_sub(&users, 1); }
+
+static void nap(unsigned ms) { nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL); }
+
+const char *lac_cupti_why(void) { return why; }
+
+const char *lac_cupti_result(uint32_t result)
+{
+	const char *text = NULL;
+	if (lac_cupti.result_string == NULL || lac_cupti.result_string(result, &text) != CUPTI_OK || text == NULL)
+		return "";
+	return text;
+}
+
+/* --- callbacks ------------------------------------------------------------------------------------------------- */
+
+enum { ENTERED = 0, ENDED = 1 }; /* CUpti_CallbackData.callbackSite, its first field */
+static atomic_uint start_cbid[3], stop_cbid[3]; /* cudaProfilerStart, Stop: by domain; 0: not watched */
+
+/* In the callback of a call that ends. Others of us may be inside CUPTI for a moment; if they stay, the next call tries again. */
+static void finalize(void)
+{
+	int from = LEAVING;
+	if (!atomic_compare_exchange_strong(&phase, &from, GONE))
+		return;
+	for (int i = 0; atomic_load(&users) > 0; i++) {
+		if (i == 50) {
+			atomic_store(&phase, LEAVING);
+			return;
+		}
+		nap(1);
+	}
+	lac_cupti.unsubscribe(lac_cupti.subscriber);
+	lac_cupti.finalize();
+	lac_buffers_discard();
+	lac_kinds_forget();
+	atomic_store(&phase, NOT);
+}
+
+/* What is launched after cudaProfilerStart returned is recorded, and what comes after cudaProfilerStop was called is not: kinds
+ * are switched here, as NVIDIA's own injection does; the rest is the writer's. The runtime's call has the driver's inside. */
+static void profiler(uint32_t domain, uint32_t cbid, uint32_t site)
+{
+	if (site == ENDED && cbid == atomic_load(&start_cbid[domain]) && !atomic_exchange(&profiling, true)) {
+		lac_kinds_on();
+		lac_profiler(true);
+	} else if (site == ENTERED && cbid == atomic_load(&stop_cbid[domain]) && atomic_exchange(&profiling, false)) {
+		lac_kinds_off();
+		lac_profiler(false);
+	}
+}
+
+static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
+{
+	(void)user;
+	if (atomic_load_explicit(&dead, memory_order_relaxed) || data == NULL)
+		return;
+	if (domain == CUPTI_RESOURCE) {
+		lac_resource(cbid, data);
+		return;
+	}
+	if (domain != CUPTI_DRIVER && domain != CUPTI_RUNTIME)
+		return;
+	uint32_t site;
+	memcpy(&site, data, sizeof site);
+	if (atomic_load(&watching))
+		profiler(domain, cbid, site);
+	if (site == ENDED && atomic_load(&phase) == LEAVING)
+		finalize();
+}
+
+/* --- subscribing ----------------------------------------------------------------------------------------------- */
+
+static int outcome; /* of the last attempt: 0, -1, -2 */
+
+static uint32_t register_buffers(void)
+{
+	lac_buffers_limit(lac_set()->memory / 2, lac_cupti.version >= CUPTI_12_9); /* the rings have the other half */
+	if (lac_cupti.shared)
+		return lac_cupti.register_callbacks2(lac_cupti.subscriber, lac_buffer_requested2, lac_buffer_completed2);
+	return lac_cupti.register_callbacks(lac_buffer_requested, lac_buffer_completed);
+}
+
+/* From 13.3 on clients may share CUPTI, if the first of them allowed it. All that we then call must be of the second form. */
+static uint32_t subscribe_shared(void)
+{
+	lac_cupti_api *api = &lac_cupti;
+	if (api->version < CUPTI_13_3 || api->subscribe2 == NULL || api->register_callbacks2 == NULL || api->enable2 == NULL || api->disable2 == NULL || api->next_record2 == NULL)
+		return CUPTI_TOO_NEW;
+	lac_cupti_params params = {.size = sizeof params, .name = "lacuna", .holder = holder, .holder_size = sizeof holder, .share = 1};
+	uint32_t result = api->subscribe2(&api->subscriber, on_callback, NULL, &params);
+	if (result != CUPTI_OK)
+		return result;
+	api->shared = true;
+	if (register_buffers() == CUPTI_OK && lac_kinds_probe() == CUPTI_OK)
+		return CUPTI_OK;
+	api->shared = false;
+	api->unsubscribe(api->subscriber);
+	return CUPTI_TOO_NEW;
+}
+
+static uint32_t subscribe(void)
+{
+	*holder = 0;
+	uint32_t result = subscribe_shared();
+	if (result == CUPTI_OK || result == CUPTI_TAKEN)
+		return result;
+	result = lac_cupti.subscribe(&lac_cupti.subscriber, on_callback, NULL);
+	if (result != CUPTI_OK)
+		return result;
+	if ((result = register_buffers()) == CUPTI_OK)
+		result = lac_kinds_probe();
+	if (result != CUPTI_OK)
+		lac_cupti.unsubscribe(lac_cupti.subscriber);
+	return result;
+}
+
+static void refused(uint32_t code)
+{
+	char by[128], text[256], fields[640];
+	if (*holder == 0)
+		lac_find_holder(holder, sizeof holder);
+	snprintf(why, sizeof why, "CUPTI serves one client at a time, and %s has it", *holder != 0 ? holder : "another tool");
+	lac_json(by, sizeof by, holder);
+	lac_json(text, sizeof text, why);
+	snprintf(fields, sizeof fields, "\"code\":%u,\"why\":\"%s\",\"holder\":\"%s\"", code, text, by);
+	lac_out_note("refused", fields);
+	outcome = -2;
+}
+
+/* Tries one library. True: the search is over, outcome says how. */
+static bool attempt(const char *path, bool loaded)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | (loaded ? RTLD_NOLOAD : 0));
+	if (library == NULL) {
+		if (*why == 0 || *lac_set()->cupti != 0)
+			snprintf(why, sizeof why, "%s", dlerror());
+		return false;
+	}
+	static void *bound;
+	const char *missing = NULL;
+	if (library != bound) { /* the same again after a stop: a callback that is about to return may still read it */
+		lac_cupti = (lac_cupti_api){.driver = lac_cupti.driver};
+		bound = NULL;
+		missing = lac_cupti_bind(&lac_cupti, library);
+	}
+	if (missing != NULL || lac_cupti.get_version(&lac_cupti.version) != CUPTI_OK) {
+		snprintf(why, sizeof why, "%s: is no CUPTI that can be used, it lacks %s", path, missing != NULL ? missing : "a version");
+		return false;
+	}
+	if (lac_cupti.version < CUPTI_11_8) {
+		snprintf(why, sizeof why, "%s: is CUPTI of version %u, older than that of CUDA 11.8", path, lac_cupti.version);
+		return false;
+	}
+	bound = library;
+	Dl_info info;
+	void *symbol;
+	memcpy(&symbol, &lac_cupti.subscribe, sizeof symbol);
+	snprintf(lac_cupti.path, sizeof lac_cupti.path, "%s", dladdr(symbol, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : path);
+	const uint32_t result = subscribe();
+	if (result == CUPTI_TAKEN) {
+		refused(result);
+		return true;
+	}
+	if (result != CUPTI_OK) {
+		snprintf(why, sizeof why, "%.300s: CUPTI answers %u %.100s%s", lac_cupti.path, result, lac_cupti_result(result), result == CUPTI_TOO_NEW ? " (newer than the driver?)" : "");
+		return false; /* it stays loaded: unloading would pull its threads' code away */
+	}
+	outcome = 0;
+	return true;
+}
+
+static int find(void)
+{
+	outcome = -1;
+	*why = 0;
+	lac_cupti.driver = lac_driver_version();
+	if (lac_cupti.driver == 0) { /* CUPTI would load and start it */
+		snprintf(why, sizeof why, "the program has not loaded CUDA's driver");
+		return -1;
+	}
+	if (!lac_find_cupti(lac_cupti.driver, attempt)) {
+		if (*why == 0)
+			snprintf(why, sizeof why, "libcupti: was not found; install nvidia-cuda-cupti or the CUDA toolkit, or name it with --cupti");
+		return -1;
+	}
+	if (outcome == 0) {
+		*why = 0;
+		atomic_store(&ever, true);
+		if (lac_cupti.thread_ids != NULL)
+			lac_cupti.thread_ids(1); /* the system's, as everywhere else */
+	}
+	return outcome;
+}
+
+/* Under life. Subscribed afterwards, when 0. */
+static int attach(void)
+{
+	if (atomic_load(&dead)) {
+		snprintf(why, sizeof why, "this process is a fork of one that used CUDA: GPU work cannot be recorded in it");
+		return -1;
+	}
+	if (lac_set()->yield) {
+		snprintf(why, sizeof why, "stands aside for another client (--yield)");
+		return -2;
+	}
+	int from = LEAVING;
+	if (atomic_compare_exchange_strong(&phase, &from, ON)) {
+		lac_cupti.enable_domain(0, lac_cupti.subscriber, CUPTI_RUNTIME);
+		lac_cupti.enable_domain(0, lac_cupti.subscriber, CUPTI_DRIVER);
+		return 0;
+	}
+	if (from == ON)
+		return 0;
+	for (int i = 0; atomic_load(&phase) == GONE && i < 2000; i++)
+		nap(1);
+	if (atomic_load(&phase) != NOT) {
+		snprintf(why, sizeof why, "CUPTI is still being taken down");
+		return -1;
+	}
+	const int result = find();
+	if (result == 0)
+		atomic_store(&phase, ON);
+	return result;
+}
+
+/* --- what agent.h declares ------------------------------------------------------------------------------------- */
+
+static void note(void)
+{
+	char path[1024], kinds[2048], fields[4096];
+	lac_json(path, sizeof path, lac_cupti.path);
+	lac_kinds_note(kinds, sizeof kinds);
+	snprintf(fields, sizeof fields, "\"version\":%u,\"driver\":%d,\"library\":\"%s\",\"shared\":%s,%s", lac_cupti.version, lac_cupti.driver, path, lac_cupti.shared ? "true" : "false", kinds);
+	lac_out_note("cupti", fields);
+	char kernel[256] = "";
+	FILE *f = fopen("/proc/version", "re");
+	if (f != NULL) {
+		if (fgets(kernel, sizeof kernel, f) != NULL && strcasestr(kernel, "microsoft") != NULL && lac_cupti.version >= CUPTI_13_0)
+			lac_out_note("clock", "\"why\":\"WSL: CUPTI's clock is CLOCK_MONOTONIC_RAW\"");
+		fclose(f);
+	}
+}
+
+int lac_cupti_start(void)
+{
+	pthread_mutex_lock(&life);
+	const int result = attach();
+	if (result == 0) {
+		lac_kinds_on();
+		note();
+		if (lac_kinds_group("kernel") && !lac_kinds_have(CUPTI_CONCURRENT_KERNEL))
+			snprintf(why, sizeof why, "CUPTI makes no records of kernels");
+	}
+	pthread_mutex_unlock(&life);
+	return result;
+}
+
+int lac_cupti_watch_profiler(void)
+{
+	pthread_mutex_lock(&life);
+	const int result = attach();
+	if (result == 0 && !atomic_load(&watching)) {
+		for (uint32_t domain = CUPTI_DRIVER; domain <= CUPTI_RUNTIME; domain++) {
+			const char *name = NULL;
+			for (uint32_t cbid = 1; cbid < 4096; cbid++) {
+				if (lac_cupti.callback_name(domain, cbid, &name) != CUPTI_OK || name == NULL)
+					continue;
+				atomic_uint *at = strstr(name, "ProfilerStart") != NULL ? start_cbid : strstr(name, "ProfilerStop") != NULL ? stop_cbid : NULL;
+				if (at == NULL)
+					continue;
+				atomic_store(&at[domain], cbid);
+				lac_cupti.enable_callback(1, lac_cupti.subscriber, domain, cbid);
+			}
+		}
+		atomic_store(&watching, true);
+	}
+	pthread_mutex_unlock(&life);
+	return result;
+}
+
+static void drain_on_writer(void *arg)
+{
+	(void)arg;
+	lac_cupti_drain();
+}
+
+/* Everything that CUPTI still has, read. What runs on the GPU gets a moment to end: a forced flush gives up its records. */
+static void empty(unsigned patience_ms, unsigned timeout_ms)
+{
+	for (unsigned waited = 0; waited < patience_ms; waited += 10) {
+		lac_cupti_flush(false);
+		nap(10);
+	}
+	lac_cupti_flush(true);
+	if (atomic_load(&writer) == lac_tid())
+		lac_cupti_drain();
+	else
+		lac_writer_do(drain_on_writer, NULL, timeout_ms);
+}
+
+/* Under life, kinds off and flushed. */
+static void detach(unsigned timeout_ms)
+{
+	if (!can_finalize()) {
+		atomic_store(&phase, GONE);
+		while (atomic_load(&users) > 0)
+			nap(1);
+		lac_cupti.unsubscribe(lac_cupti.subscriber);
+		atomic_store(&phase, NOT);
+		return;
+	}
+	atomic_store(&phase, LEAVING);
+	lac_cupti.enable_domain(1, lac_cupti.subscriber, CUPTI_RUNTIME);
+	for (unsigned waited = 0; waited < timeout_ms && atomic_load(&phase) != NOT; waited++) {
+		if (waited == timeout_ms / 2 && enter()) { /* a program that only calls the driver */
+			lac_cupti.enable_domain(1, lac_cupti.subscriber, CUPTI_DRIVER);
+			leave();
+		}
+		nap(1);
+	}
+}
+
+void lac_cupti_stop(unsigned timeout_ms)
+{
+	enum { PATIENCE_MS = 200, AT_EXIT_MS = 10 };
+	if (atomic_load(&dead))
+		return;
+	pthread_mutex_lock(&life);
+	if (atomic_load(&phase) == ON) {
+		const uint64_t begin = lac_mono_ns();
+		if (!atomic_load(&profiling))
+			lac_kinds_off();
+		empty(timeout_ms == 0 ? AT_EXIT_MS : timeout_ms / 8 < PATIENCE_MS ? timeout_ms / 8 : PATIENCE_MS, timeout_ms == 0 ? 1000 : timeout_ms);
+		const uint64_t used = (lac_mono_ns() - begin) / 1000000;
+		if (timeout_ms > 0 && !atomic_load(&watching))
+			detach(used < timeout_ms ? timeout_ms - (unsigned)used : 1);
+		lac_buffers_trim();
+	}
+	pthread_mutex_unlock(&life);
+}
+
+/* Another client may switch kinds off, or take the buffers' callbacks, without our knowing. Writer's thread. */
+static void look_for_others(void)
+{
+	static uint64_t at, launched, kernels;
+	static bool said_foreign, said_silent;
+	if (!said_foreign && lac_buffers_foreign() > 0) {
+		said_foreign = true;
+		lac_out_note("taken", "\"why\":\"buffers of another client came back: another tool uses CUPTI in this process, and records may be missing\"");
+	}
+	const uint64_t now = lac_mono_ns();
+	if (now - at < 5000000000u)
+		return;
+	const uint64_t l = atomic_load(&lac_accounts.launched), k = atomic_load(&lac_accounts.kernels);
+	if (!said_silent && at != 0 && l > launched + 64 && k == kernels && lac_kinds_have(CUPTI_CONCURRENT_KERNEL) && lac_set()->nodes) {
+		said_silent = true;
+		lac_out_note("taken", "\"why\":\"kernels are launched, and CUPTI has given no record of any for 5 s: another tool may have switched them off, or they are all being captured\"");
+	}
+	at = now, launched = l, kernels = k;
+}
+
+void lac_cupti_flush(bool forced)
+{
+	if (!enter())
+		return;
+	lac_cupti.flush(forced);
+	leave();
+}
+
+static uint32_t next_shared(uint8_t *buffer, size_t valid, uint8_t **record)
+{
+	return lac_cupti.next_record2(lac_cupti.subscriber, buffer, valid, record);
+}
+
+void lac_cupti_drain(void)
+{
+	atomic_store(&writer, lac_tid());
+	if (!enter())
+		return;
+	const lac_library library = {.version = lac_cupti.version, .next_record = lac_cupti.shared ? next_shared : lac_cupti.next_record, .callback_name = lac_cupti.callback_name};
+	uint8_t *data;
+	size_t valid;
+	for (lac_buffer *b; (b = lac_buffers_take(&data, &valid)) != NULL;) {
+		const uint64_t before = atomic_load(&lac_accounts.records);
+		lac_records(&library, data, valid);
+		lac_buffers_give(b, valid, atomic_load(&lac_accounts.records) - before);
+	}
+	size_t lost = 0;
+	if (lac_cupti.shared ? lac_cupti.dropped2 != NULL && lac_cupti.dropped2(lac_cupti.subscriber, NULL, 0, &lost) == CUPTI_OK
+			     : lac_cupti.dropped != NULL && lac_cupti.dropped(NULL, 0, &lost) == CUPTI_OK)
+		atomic_fetch_add(&lac_accounts.cupti_dropped, lost);
+	leave();
+	look_for_others();
+}
+
+uint64_t lac_cupti_now(void)
+{
+	uint64_t now = 0;
+	if (!enter())
+		return 0;
+	if (lac_cupti.shared && lac_cupti.get_timestamp2 != NULL ? lac_cupti.get_timestamp2(lac_cupti.subscriber, &now) != CUPTI_OK : lac_cupti.get_timestamp(&now) != CUPTI_OK)
+		now = 0;
+	leave();
+	return now;
+}
+
+size_t lac_cupti_memory(void) { return lac_buffers_bytes(); }
+
+void lac_cupti_forked(void)
+{
+	if (atomic_load(&ever))
+		atomic_store(&dead, true);
+	atomic_store(&phase, NOT);
+	atomic_store(&users, 0);
+	atomic_store(&writer, 0);
+	life = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	lac_buffers_forked();
+	lac_records_forked();
+}

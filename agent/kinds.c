@@ -1,0 +1,149 @@
+//go:build ignore
+
+/* Which kinds of records CUPTI makes: chosen by settings, switched on and off for each window. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cupti.h"
+
+/* group: its name in LACUNA_KINDS; "": always. What cannot be had keeps CUPTI's result and is said in the note. */
+typedef struct {
+	uint32_t kind;
+	const char *name, *group;
+	atomic_uint result;
+	atomic_bool on;
+} kind;
+
+static kind kinds[] = {
+	{.kind = CUPTI_DEVICE, .name = "device", .group = ""},
+	{.kind = CUPTI_CONTEXT, .name = "context", .group = ""},
+	{.kind = CUPTI_STREAM, .name = "stream", .group = ""},
+	{.kind = CUPTI_GRAPH_TRACE, .name = "graph_run", .group = "graph"}, /* graphs as a whole; then CUPTI leaves out their kernels */
+	{.kind = CUPTI_CONCURRENT_KERNEL, .name = "kernel", .group = "kernel"},
+	{.kind = CUPTI_MEMCPY, .name = "copy", .group = "copy"},
+	{.kind = CUPTI_MEMCPY2, .name = "peer_copy", .group = "copy"},
+	{.kind = CUPTI_MEMSET, .name = "set", .group = "set"},
+	{.kind = CUPTI_API_RUNTIME, .name = "runtime", .group = "runtime"},
+	{.kind = CUPTI_API_DRIVER, .name = "driver", .group = "driver"},
+	{.kind = CUPTI_SYNCHRONIZATION, .name = "sync", .group = "sync"},
+	{.kind = CUPTI_CUDA_EVENT, .name = "event", .group = "event"},
+	{.kind = CUPTI_OVERHEAD, .name = "overhead", .group = "overhead"},
+	{.kind = CUPTI_MEMORY2, .name = "memory", .group = "memory"},
+	{.kind = CUPTI_MEMORY_POOL, .name = "pool", .group = "memory"},
+	{.kind = CUPTI_JIT, .name = "jit", .group = "jit"},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static atomic_bool switched; /* whether they are on */
+
+/* Resource callbacks: module 6, 7; graph 9, 11, 18, 19; its nodes 13, 20. */
+static const uint32_t callbacks[] = {6, 7, 9, 11, 18, 19, 13, 20};
+enum { CALLBACKS = sizeof callbacks / sizeof *callbacks, WITHOUT_NODES = 6 };
+
+bool lac_kinds_group(const char *group)
+{
+	const char *list = lac_set()->kinds;
+	const size_t n = strlen(group);
+	if (n == 0 || *list == 0)
+		return true;
+	for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, group, n) == 0 && (at[n] == 0 || at[n] == ','))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t turn(uint32_t number, bool on)
+{
+	const lac_cupti_api *api = &lac_cupti;
+	if (api->shared)
+		return on ? api->enable2(api->subscriber, number, NULL) : api->disable2(api->subscriber, number, NULL);
+	return on ? api->enable(number) : api->disable(number);
+}
+
+uint32_t lac_kinds_probe(void)
+{
+	const uint32_t result = turn(CUPTI_DEVICE, true);
+	if (result == CUPTI_OK)
+		turn(CUPTI_DEVICE, false);
+	return result;
+}
+
+static void turn_callbacks(bool on)
+{
+	if (!lac_kinds_group("graph"))
+		return;
+	for (size_t i = 0; i < (lac_set()->nodes ? CALLBACKS : WITHOUT_NODES); i++)
+		lac_cupti.enable_callback(on, lac_cupti.subscriber, CUPTI_RESOURCE, callbacks[i]);
+}
+
+void lac_kinds_on(void)
+{
+	if (atomic_exchange(&switched, true))
+		return;
+	turn_callbacks(true);
+	for (size_t i = 0; i < KINDS; i++) {
+		kind *k = &kinds[i];
+		if (!lac_kinds_group(k->group) || (k->kind == CUPTI_GRAPH_TRACE && lac_set()->nodes))
+			continue;
+		const uint32_t result = turn(k->kind, true);
+		atomic_store(&k->result, result);
+		atomic_store(&k->on, result == CUPTI_OK);
+		if (k->kind == CUPTI_API_RUNTIME && result == CUPTI_OK)
+			lac_calls_select(CUPTI_RUNTIME);
+		if (k->kind == CUPTI_API_DRIVER && result == CUPTI_OK)
+			lac_calls_select(CUPTI_DRIVER);
+	}
+}
+
+void lac_kinds_off(void)
+{
+	if (!atomic_exchange(&switched, false))
+		return;
+	turn_callbacks(false);
+	for (size_t i = 0; i < KINDS; i++)
+		if (atomic_exchange(&kinds[i].on, false))
+			turn(kinds[i].kind, false);
+}
+
+/* CUPTI itself is gone: nothing is on any more. */
+void lac_kinds_forget(void)
+{
+	atomic_store(&switched, false);
+	for (size_t i = 0; i < KINDS; i++)
+		atomic_store(&kinds[i].on, false);
+}
+
+bool lac_kinds_have(uint32_t number)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (kinds[i].kind == number)
+			return atomic_load(&kinds[i].on);
+	return false;
+}
+
+void lac_kinds_note(char *to, size_t size)
+{
+	size_t n = (size_t)snprintf(to, size, "\"kinds\":[");
+	const char *comma = "";
+	for (size_t i = 0; i < KINDS && n < size; i++)
+		if (atomic_load(&kinds[i].on)) {
+			n += (size_t)snprintf(to + n, size - n, "%s\"%s\"", comma, kinds[i].name);
+			comma = ",";
+		}
+	if (n < size)
+		n += (size_t)snprintf(to + n, size - n, "],\"missing\":[");
+	comma = "";
+	for (size_t i = 0; i < KINDS && n < size; i++) {
+		const uint32_t result = atomic_load(&kinds[i].result);
+		char why[160];
+		if (result == CUPTI_OK)
+			continue;
+		lac_json(why, sizeof why, lac_cupti_result(result));
+		n += (size_t)snprintf(to + n, size - n, "%s{\"what\":\"%s\",\"code\":%u,\"why\":\"%s\"}", comma, kinds[i].name, result, why);
+		comma = ",";
+	}
+	if (n < size)
+		snprintf(to + n, size - n, "]");
+}
