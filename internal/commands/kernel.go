@@ -19,7 +19,7 @@ import (
 
 var kernelCommand = Command{
 	Name:  "kernel",
-	Args:  "REPORT...",
+	Args:  "REPORT... | --from TRACE -- CMD...",
 	Title: "Say why a kernel is slow, and what which repair would buy",
 	Doc: `
 REPORT is what Nsight Compute writes: a .ncu-rep file, or the CSV of ncu's raw
@@ -33,6 +33,10 @@ time. What a report lacks is named, with the --section of ncu that collects it.
 With --page it prints the pages of ncu itself, cell by cell. With --what-if it
 calculates the occupancy that other resources would give.
 
+With --from it makes the reports: it chooses the hottest kernels of a timeline,
+those that findings name first, and a launch of each in a warm step, runs the
+program under ncu, and says what each repair would save of a step.
+
 To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 	Examples: []string{
 		"lacuna kernel gemm.ncu-rep",
@@ -41,6 +45,7 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 		"lacuna kernel gemm.ncu-rep --what-if regs=64,smem=32k,block=256",
 		"lacuna kernel gemm.ncu-rep --kernel naive --source 1261",
 		"lacuna kernel gemm.ncu-rep --page raw --format csv",
+		"lacuna kernel --from run.sqlite --top 2 --dry-run -- python train.py",
 	},
 	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names, "units": pageUnits, "view": pageViews},
 	No:       "no launch or line is what was asked for",
@@ -58,6 +63,7 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 			page:    flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
 			units:   flags.String("units", "auto", "of a page: `UNITS` are auto or base"),
 			view:    flags.String("view", "", "of the source page: `VIEW` is sass, cuda or cuda,sass"),
+			from:    kernelFromFlags(flags),
 		}
 		return call.run
 	},
@@ -76,6 +82,8 @@ type kernelCall struct {
 	whatIf  *string
 
 	page, units, view *string
+
+	from kernelFrom
 }
 
 func kernelOrders() []string {
@@ -97,6 +105,12 @@ func pageViews() []string {
 func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
 	opt, err := c.options()
 	if err != nil {
+		return err
+	}
+	if *c.from.from != "" {
+		return c.from.run(ctx, env, c, args)
+	}
+	if err := c.from.unused(); err != nil {
 		return err
 	}
 	if err := needReports("kernel", args); err != nil {

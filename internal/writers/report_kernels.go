@@ -2,6 +2,7 @@ package writers
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"lacuna/internal/report"
@@ -12,6 +13,15 @@ const (
 	maxJoined        = 6
 	maxJoinedDetails = 2 // findings of each
 )
+
+// JoinedKernelsText prints only what reports on single kernels say of a timeline's, for lacuna kernel --from.
+func JoinedKernelsText(w io.Writer, r *report.Report, next []Advice, page Page, d Detail) error {
+	p := &printer{Page: page, w: w}
+	p.inputs(r.Inputs)
+	p.joinedKernels(r, d)
+	p.next(next)
+	return p.err
+}
 
 // joinedKernels tells why the hot kernels of a timeline are slow, and what their repair is worth in a step.
 func (p *printer) joinedKernels(r *report.Report, d Detail) {

@@ -1,0 +1,263 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/diagnose"
+	"lacuna/internal/facts"
+	"lacuna/internal/nsight"
+	"lacuna/internal/report"
+	"lacuna/internal/writers"
+)
+
+// A kernelFrom is the flags of kernel --from: which kernels of a timeline ncu is to profile.
+type kernelFrom struct {
+	from, pattern, with, reports *string
+	dry                          *bool
+}
+
+func kernelFromFlags(flags *pflag.FlagSet) kernelFrom {
+	return kernelFrom{
+		from:    flags.String("from", "", "run what follows -- under ncu and profile the hottest kernels of `TRACE`, a timeline of the same program"),
+		pattern: flags.String("step-range", "", "with --from, ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+		reports: flags.String("reports", "", "with --from, the reports are `NAME`-1.ncu-rep and so on (default: from the timeline's name)"),
+		with:    flags.String("with-args", "", "with --from, more `OPTIONS` for ncu"),
+		dry:     flags.Bool("dry-run", false, "with --from, only print the ncu commands"),
+	}
+}
+
+// unused refuses the flags that are for --from only.
+func (k kernelFrom) unused() error {
+	switch {
+	case *k.dry:
+		return errCall("kernel --dry-run: is for --from TRACE: it prints the ncu commands that would be run")
+	case given(*k.pattern, *k.reports, *k.with) > 0:
+		return errCall("kernel: --step-range, --reports and --with-args are for --from TRACE")
+	}
+	return nil
+}
+
+// namedShare is the share of a step that a kernel must take to come first because a finding names it: of one that takes
+// less, not even its disappearance would be seen.
+const namedShare = 0.02
+
+// run profiles the hottest kernels of a timeline and joins what ncu says with it.
+func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []string) error {
+	if len(program) == 0 {
+		return errCall("kernel --from %s: no program given; try lacuna kernel --from %s -- python train.py", *k.from, *k.from)
+	}
+	if *c.page != "" || *c.whatIf != "" || *c.source != "" || *c.svg != "" || *c.launch >= 0 {
+		return errCall("kernel --from: makes reports; --page, --what-if, --source, --svg and --launch are for reports that are there")
+	}
+	if err := oneOf("--format", *c.format, reportFormats()); err != nil {
+		return err
+	}
+	more, err := withArgs(*k.with)
+	if err != nil {
+		return err
+	}
+	steps, err := stepOptions("", *k.pattern)
+	if err != nil {
+		return err
+	}
+	f, err := env.read(ctx, *k.from, diagnose.Needs)
+	if err != nil {
+		return err
+	}
+	r, d, err := answer([]*facts.Facts{f}, report.Options{Steps: steps, Top: 20})
+	if err != nil {
+		return err
+	}
+	plan, err := k.plan(c, f, r, steps)
+	if err != nil {
+		return err
+	}
+	tool, err := env.findTool(ctx, "ncu", *k.dry)
+	if err != nil {
+		return err
+	}
+	runs := k.launches(plan, program, more)
+	if *k.dry {
+		return k.print(env, tool, plan, runs)
+	}
+	paths, ending, err := k.profile(env, tool, plan, runs)
+	if err != nil {
+		return err
+	}
+	if err := k.join(context.WithoutCancel(ctx), env, c, plan, paths, r, d, f, steps); err != nil {
+		return err
+	}
+	return env.ended(program[0], ending)
+}
+
+// plan chooses the launches.
+func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report, steps facts.StepOptions) (*nsight.Plan, error) {
+	wish := nsight.Wish{Top: c.told(), First: namedKernels(r)}
+	if *c.kernel != "" {
+		re, err := regexp.Compile(*c.kernel)
+		if err != nil {
+			return nil, errCall("--kernel %s: is no regular expression: %w", *c.kernel, err)
+		}
+		wish.Keep = re.MatchString
+	}
+	plan, err := nsight.Choose(f, steps, wish)
+	var nothing *nsight.NothingError
+	if errors.As(err, &nothing) {
+		return nil, &statusError{No, fmt.Errorf("%s: nothing to profile: %w", *k.from, err)}
+	}
+	return plan, err
+}
+
+// namedKernels is the kernels that the findings name, in the findings' order.
+func namedKernels(r *report.Report) (out []string) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Severity == "info" {
+			continue
+		}
+		text := f.Change
+		for _, e := range f.Evidence {
+			text += "\n" + e.Text + "\n" + strings.Join(e.Rows, "\n")
+		}
+		for _, k := range r.TopKernels {
+			if k.Kind == "compute" && k.ShareOfStep >= namedShare && strings.Contains(text, k.Name) {
+				out = append(out, k.Name)
+			}
+		}
+	}
+	return out
+}
+
+// launches is the calls of ncu that a plan comes to.
+func (k kernelFrom) launches(plan *nsight.Plan, program, more []string) []nsight.Launches {
+	name := *k.reports
+	if name == "" {
+		name, _, _ = strings.Cut(filepath.Base(*k.from), ".")
+		if *k.from == "-" || name == "" {
+			name = "timeline"
+		}
+		name += "-kernels"
+	}
+	var out []nsight.Launches
+	for i, r := range plan.Runs {
+		out = append(out, nsight.Launches{Output: fmt.Sprintf("%s-%d", name, i+1), Program: program, Name: r.Name, NameBase: plan.Base, Skip: r.Skip, Count: r.Count,
+			Range: r.Range, Threads: r.Threads, Clock: nsight.ClockBase, Extra: more})
+	}
+	return out
+}
+
+// print is --dry-run: the commands, with what each is for.
+func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []nsight.Launches) error {
+	var lines []string
+	for i, run := range plan.Runs {
+		for _, p := range run.Picks {
+			lines = append(lines, "# "+pickWords(&plan.Picks[p]))
+		}
+		lines = append(lines, runs[i].Command(tool.Path).Words(writers.ShellWord))
+	}
+	for _, a := range plan.Assumes {
+		lines = append(lines, "# assumed: "+a)
+	}
+	for _, l := range plan.Left {
+		lines = append(lines, "# left out: "+l)
+	}
+	return env.write(func(w io.Writer) error {
+		for _, l := range lines {
+			if err := writeText(w, writers.Printable(l)+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pickWords tells of a kernel that is to be profiled.
+func pickWords(p *nsight.Pick) string {
+	text := fmt.Sprintf("%s: %.3g ms of a step (%.1f %%)", p.Name, p.MsPerStep, 100*p.ShareOfStep)
+	if p.Grid != [3]int32{} {
+		text += fmt.Sprintf(", grid %d x %d x %d, block %d x %d x %d", p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0], p.Block[1], p.Block[2])
+	}
+	if p.Named {
+		text += ", named by a finding"
+	}
+	return text
+}
+
+// profile runs ncu as often as the plan needs.
+func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []nsight.Launches) (paths []string, last nsight.Ending, err error) {
+	if err := nsight.CheckProgram(runs[0].Program); err != nil {
+		return nil, last, err
+	}
+	for _, x := range runs {
+		if err := freshName("--reports", x.Output, ".ncu-rep"); err != nil {
+			return nil, last, err
+		}
+	}
+	for _, a := range append(append([]string{}, plan.Assumes...), plan.Left...) {
+		env.remark("%s", a)
+	}
+	for i, x := range runs {
+		for _, p := range plan.Runs[i].Picks {
+			env.remark("run %d of %d: %s", i+1, len(runs), pickWords(&plan.Picks[p]))
+		}
+		path, ending, err := env.runNcu(tool, x)
+		if err != nil {
+			var trouble *nsight.Trouble
+			if len(paths) > 0 && errors.As(err, &trouble) && trouble.Code == nsight.TroubleNone {
+				env.tell("%v", err) // the others are worth telling
+				continue
+			}
+			return nil, ending, err
+		}
+		if paths = append(paths, path); ending.Status != 0 {
+			last = ending
+		}
+	}
+	return paths, last, nil
+}
+
+// join tells what the reports say, in ms of the timeline's step.
+func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsight.Plan, paths []string, r *report.Report, d *diagnose.Diagnosis, f *facts.Facts, steps facts.StepOptions) error {
+	in, err := env.readProfiles(ctx, paths)
+	if err != nil {
+		return err
+	}
+	var done []nsight.Profiled
+	for _, p := range in {
+		for _, l := range p.Launches {
+			done = append(done, nsight.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
+		}
+	}
+	for _, m := range plan.Check(done) {
+		env.tell("%s", m.Why)
+	}
+	inside, err := env.readKernels(ctx, paths)
+	if err != nil {
+		return err
+	}
+	if err := joinKernels(d, r, f, steps, inside); err != nil {
+		return err
+	}
+	var next []writers.Advice
+	for _, path := range paths {
+		next = append(next, writers.Advice{Command: "lacuna kernel " + writers.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
+	}
+	page := env.page()
+	return env.write(func(w io.Writer) error {
+		switch *c.format {
+		case "json":
+			return writers.ReportJSON(w, r)
+		case "markdown":
+			return writers.ReportMarkdown(w, r)
+		}
+		return writers.JoinedKernelsText(w, r, next, page, writers.Detail{Whole: *c.verbose})
+	})
+}
