@@ -14,6 +14,7 @@ var All = []*Command{
 	&historyCommand,
 	&infoCommand,
 	&kernelCommand,
+	&recordCommand,
 	&reportCommand,
 	&statsCommand,
 	&versionCommand,

@@ -1,0 +1,32 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"lacuna/internal/perf"
+)
+
+// start starts the program and samples its CPUs if that was asked for. What it returns ends the sampling, and says for the note of the
+// machine what was sampled or why not. A kernel that forbids sampling takes nothing else away.
+func (s *session) start(ctx context.Context) (stop func() string, err error) {
+	begin := func() error { return startProgram(s.program) }
+	if s.o.SampleHz == 0 {
+		return func() string { return "" }, begin()
+	}
+	sampling, err := perf.Launch(context.WithoutCancel(ctx), perf.Options{Hz: s.o.SampleHz, Switches: true, Writer: s.recorder.w}, begin)
+	var forbidden *perf.Error
+	if errors.As(err, &forbidden) {
+		s.o.Notice(fmt.Sprintf("the CPUs are not sampled: %v", forbidden))
+		return func() string { return forbidden.Error() }, begin()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() string {
+		stats := sampling.Stop()
+		s.remarks = append(s.remarks, stats.Notes...)
+		return fmt.Sprintf("%d Hz", stats.Hz)
+	}, nil
+}

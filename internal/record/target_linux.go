@@ -1,0 +1,90 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// newProgram is the program as it will be run: in our process group and with our stdin, so that the terminal treats both as one job.
+func newProgram(o *Options, env []string) *exec.Cmd {
+	cmd := exec.Command(o.Args[0], o.Args[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, o.In, o.Out, o.Err
+	return cmd
+}
+
+// startProgram starts it. An error is a *StartError.
+func startProgram(cmd *exec.Cmd) error {
+	// A signal that we ignore the program would ignore too; lacuna ignores SIGPIPE, and `yes | head` in the program would not end.
+	signal.Reset(syscall.SIGPIPE)
+	err := cmd.Start()
+	signal.Ignore(syscall.SIGPIPE)
+	if err == nil {
+		return nil
+	}
+	status, why := whyNot(cmd.Args[0], err)
+	return &StartError{status, fmt.Errorf("%s: %w", cmd.Args[0], why)}
+}
+
+// whyNot says why a program does not start, and the exit status that a shell has for it.
+func whyNot(name string, err error) (int, error) {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return 127, fmt.Errorf("no such program on the PATH; a program here is ./%s, and what a shell knows is sh -c '%s'", name, name)
+	case errors.Is(err, exec.ErrDot):
+		return 126, fmt.Errorf("found in the current folder only; call it ./%s", name)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, serr := os.Stat(name); serr == nil {
+			return 126, errors.New("cannot be run: the interpreter that its first line names, or its loader, is not there")
+		}
+		return 127, errors.New("no such program")
+	case errors.Is(err, syscall.ENOEXEC):
+		return 126, fmt.Errorf("cannot be run: is no program for this machine, and has no #! line; a script is run by its interpreter: sh %s, python %s", name, name)
+	case errors.Is(err, fs.ErrPermission):
+		if st, serr := os.Stat(name); serr == nil && st.IsDir() {
+			return 126, errors.New("is a folder")
+		}
+		return 126, fmt.Errorf("may not be run; chmod +x %s, or name its interpreter: python %s", name, name)
+	}
+	return 126, fmt.Errorf("cannot be run: %w", pathless(err))
+}
+
+// ending is how a program that was waited for has ended: a shell's exit status, and the signal if one ended it.
+func ending(state *os.ProcessState) (status int, by string) {
+	if state == nil {
+		return 1, ""
+	}
+	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal()), w.Signal().String()
+	}
+	return state.ExitCode(), ""
+}
+
+// signals gives those that we act on. A signal that is ignored stays so, as nohup wants it.
+func signals() (ch chan os.Signal, stop func()) {
+	ch = make(chan os.Signal, 8)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(s) {
+			signal.Notify(ch, s)
+		}
+	}
+	return ch, func() { signal.Stop(ch) }
+}
+
+// fromTerminal says whether a signal that keys make (Ctrl-C, Ctrl-\) has reached the program as well: the terminal sends it to the whole
+// foreground process group, and the program is in ours.
+func fromTerminal() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false // no terminal: it came from kill, to us alone
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == syscall.Getpgrp()
+}
