@@ -115,6 +115,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	memcpy(&site, data, sizeof site);
 	if (atomic_load(&watching))
 		profiler(domain, cbid, site);
+	lac_waits_call(domain, cbid, data);
 	if (site == ENDED && atomic_load(&phase) == LEAVING)
 		finalize();
 }
@@ -152,6 +153,7 @@ static uint32_t subscribe_shared(void)
 static uint32_t subscribe(void)
 {
 	*holder = 0;
+	lac_cupti.shared = false;
 	uint32_t result = subscribe_shared();
 	if (result == CUPTI_OK || result == CUPTI_TAKEN)
 		return result;
@@ -406,6 +408,14 @@ static void look_for_others(void)
 	if (!said_silent && at != 0 && l > launched + 64 && k == kernels && lac_kinds_have(CUPTI_CONCURRENT_KERNEL) && lac_set()->nodes) {
 		said_silent = true;
 		lac_out_note("taken", "\"why\":\"kernels are launched, and CUPTI has given no record of any for 5 s: another tool may have switched them off, or they are all being captured\"");
+	}
+	/* Single calls were selected, and CUPTI records none: then all of them. */
+	static bool whole;
+	if (!whole && at != 0 && l == 0 && k > kernels + 64 && lac_kinds_have(CUPTI_API_RUNTIME) && pthread_mutex_trylock(&life) == 0) {
+		whole = true;
+		lac_kinds_whole_calls();
+		lac_out_note("calls", "\"why\":\"CUPTI recorded kernels and no call for 5 s: from now on all calls are recorded, which costs more\"");
+		pthread_mutex_unlock(&life);
 	}
 	at = now, launched = l, kernels = k;
 }

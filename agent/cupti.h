@@ -58,6 +58,7 @@ typedef struct {
 	F(0, node_id, cuptiGetGraphNodeId, (void *, uint64_t *)) \
 	F(0, graph_id, cuptiGetGraphId, (void *, uint32_t *)) \
 	F(0, exec_id, cuptiGetGraphExecId, (void *, uint32_t *)) \
+	F(0, stream_id, cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *)) \
 	F(0, subscribe2, cuptiSubscribe_v2, (void **, lac_cupti_callback, void *, lac_cupti_params *)) \
 	F(0, register_callbacks2, cuptiActivityRegisterCallbacks_v2, (void *, lac_cupti_requested2, lac_cupti_completed2)) \
 	F(0, enable2, cuptiActivityEnable_v2, (void *, uint32_t, void *)) \
@@ -121,12 +122,14 @@ void lac_buffers_forked(void);
 /* Whether calls of this name are recorded; whether such a call launches a kernel. */
 bool lac_call_matters(const char *name);
 bool lac_call_launches(const char *name);
-/* Has CUPTI leave out the calls that do not matter, where it can (12.5 on). */
-void lac_calls_select(uint32_t domain);
+/* Has CUPTI record the calls that matter and no others, where it can (12.5 on); false: it cannot. */
+bool lac_calls_select(uint32_t domain, bool on);
+/* The callbacks of waits.c. */
+void lac_calls_waits(bool on);
 
 /* --- kinds.c ---------------------------------------------------------------------------------------------------- */
 
-/* Whether LACUNA_KINDS has this name; all have where it is empty. */
+/* Whether LACUNA_KINDS has this name; where it is empty, all have that cost little. */
 bool lac_kinds_group(const char *group);
 /* Whether CUPTI can make records at all: its result for the smallest kind, which is left off. */
 uint32_t lac_kinds_probe(void);
@@ -135,6 +138,8 @@ void lac_kinds_on(void);
 void lac_kinds_off(void);
 void lac_kinds_forget(void);
 bool lac_kinds_have(uint32_t kind);
+/* Has all calls recorded from now on: the selection of single ones gave none. */
+void lac_kinds_whole_calls(void);
 /* JSON members kinds and missing, for the note. */
 void lac_kinds_note(char *to, size_t size);
 
@@ -142,6 +147,13 @@ void lac_kinds_note(char *to, size_t size);
 
 /* CUPTI's words for a result. */
 const char *lac_cupti_result(uint32_t result);
+
+/* --- waits.c ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the callbacks of a call are wanted, for its waits and events; from then on it is known by ID. */
+bool lac_waits_take(uint32_t domain, uint32_t cbid, const char *name);
+/* The beginning or end of such a call. */
+void lac_waits_call(uint32_t domain, uint32_t cbid, const void *data);
 
 /* --- records.c -------------------------------------------------------------------------------------------------- */
 

@@ -6,12 +6,15 @@
 
 #include "cupti.h"
 
-/* group: its name in LACUNA_KINDS; "": always. What cannot be had keeps CUPTI's result and is said in the note. */
+/* group: its name in LACUNA_KINDS; "": always. What cannot be had keeps CUPTI's result and is said in the note. domain: a
+ * kind of calls, which is on as a whole or for the calls that matter (calls.c). sync_records and event_records are on only where
+ * they are asked for: they slow every call, and waits.c has what they say (there). */
 typedef struct {
 	uint32_t kind;
 	const char *name, *group;
+	uint32_t domain;
 	atomic_uint result;
-	atomic_bool on;
+	atomic_bool on, selected;
 } kind;
 
 static kind kinds[] = {
@@ -23,10 +26,10 @@ static kind kinds[] = {
 	{.kind = CUPTI_MEMCPY, .name = "copy", .group = "copy"},
 	{.kind = CUPTI_MEMCPY2, .name = "peer_copy", .group = "copy"},
 	{.kind = CUPTI_MEMSET, .name = "set", .group = "set"},
-	{.kind = CUPTI_API_RUNTIME, .name = "runtime", .group = "runtime"},
-	{.kind = CUPTI_API_DRIVER, .name = "driver", .group = "driver"},
-	{.kind = CUPTI_SYNCHRONIZATION, .name = "sync", .group = "sync"},
-	{.kind = CUPTI_CUDA_EVENT, .name = "event", .group = "event"},
+	{.kind = CUPTI_API_RUNTIME, .name = "runtime", .group = "runtime", .domain = CUPTI_RUNTIME},
+	{.kind = CUPTI_API_DRIVER, .name = "driver", .group = "driver", .domain = CUPTI_DRIVER},
+	{.kind = CUPTI_SYNCHRONIZATION, .name = "sync_records", .group = "sync_records"},
+	{.kind = CUPTI_CUDA_EVENT, .name = "event_records", .group = "event_records"},
 	{.kind = CUPTI_OVERHEAD, .name = "overhead", .group = "overhead"},
 	{.kind = CUPTI_MEMORY2, .name = "memory", .group = "memory"},
 	{.kind = CUPTI_MEMORY_POOL, .name = "pool", .group = "memory"},
@@ -45,7 +48,7 @@ bool lac_kinds_group(const char *group)
 	const char *list = lac_set()->kinds;
 	const size_t n = strlen(group);
 	if (n == 0 || *list == 0)
-		return true;
+		return strstr(group, "_records") == NULL;
 	for (const char *at = list; at != NULL; at = strchr(at, ',')) {
 		at += *at == ',';
 		if (strncmp(at, group, n) == 0 && (at[n] == 0 || at[n] == ','))
@@ -72,6 +75,9 @@ uint32_t lac_kinds_probe(void)
 
 static void turn_callbacks(bool on)
 {
+	/* Both: a wait names the event's recording. Where CUPTI makes the records, ours would say it twice. */
+	if ((lac_kinds_group("sync") || lac_kinds_group("event")) && !lac_kinds_group("sync_records") && !lac_kinds_group("event_records"))
+		lac_calls_waits(on);
 	if (!lac_kinds_group("graph"))
 		return;
 	for (size_t i = 0; i < (lac_set()->nodes ? CALLBACKS : WITHOUT_NODES); i++)
@@ -87,14 +93,19 @@ void lac_kinds_on(void)
 		kind *k = &kinds[i];
 		if (!lac_kinds_group(k->group) || (k->kind == CUPTI_GRAPH_TRACE && lac_set()->nodes))
 			continue;
-		const uint32_t result = turn(k->kind, true);
+		const bool selected = k->domain != 0 && lac_calls_select(k->domain, true);
+		const uint32_t result = selected ? CUPTI_OK : turn(k->kind, true);
+		atomic_store(&k->selected, selected);
 		atomic_store(&k->result, result);
 		atomic_store(&k->on, result == CUPTI_OK);
-		if (k->kind == CUPTI_API_RUNTIME && result == CUPTI_OK)
-			lac_calls_select(CUPTI_RUNTIME);
-		if (k->kind == CUPTI_API_DRIVER && result == CUPTI_OK)
-			lac_calls_select(CUPTI_DRIVER);
 	}
+}
+
+void lac_kinds_whole_calls(void)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (atomic_load(&kinds[i].on) && atomic_exchange(&kinds[i].selected, false))
+			turn(kinds[i].kind, true);
 }
 
 void lac_kinds_off(void)
@@ -103,8 +114,12 @@ void lac_kinds_off(void)
 		return;
 	turn_callbacks(false);
 	for (size_t i = 0; i < KINDS; i++)
-		if (atomic_exchange(&kinds[i].on, false))
-			turn(kinds[i].kind, false);
+		if (atomic_exchange(&kinds[i].on, false)) {
+			if (atomic_exchange(&kinds[i].selected, false))
+				lac_calls_select(kinds[i].domain, false);
+			else
+				turn(kinds[i].kind, false);
+		}
 }
 
 /* CUPTI itself is gone: nothing is on any more. */
