@@ -39,6 +39,24 @@ func (c *Chunk) Note(fields any) (kind string, err error) {
 	return note.Note, err
 }
 
+// Keep takes the rows out of a table's chunk for which keep says false, and returns how many those are. Columns that were
+// taken before are void.
+func (c *Chunk) Keep(keep func(row int) bool) (dropped int) {
+	size, kept := c.Table.Size, 0
+	for i := range c.Count {
+		if !keep(i) {
+			continue
+		}
+		if kept != i {
+			copy(c.Payload[kept*size:(kept+1)*size], c.Payload[i*size:])
+		}
+		kept++
+	}
+	dropped = c.Count - kept
+	c.Count, c.Payload = kept, c.Payload[:kept*size]
+	return dropped
+}
+
 // A Column is one field of all rows of a chunk. The zero Column is a field that the stream does not have.
 type Column struct {
 	bytes  []byte // from the first row's value on

@@ -114,6 +114,7 @@ func (sum *Summary) add(ctx context.Context, dst io.Writer, path string) error {
 	defer f.Close()
 	s := NewScanner(f)
 	var out *chunks
+	var from *Process
 	var before Lost
 	end := func() {
 		if out != nil {
@@ -126,10 +127,13 @@ func (sum *Summary) add(ctx context.Context, dst io.Writer, path string) error {
 			return err
 		}
 		c := s.Chunk()
-		if c.Type == TypeBegin {
+		if c.Process != from {
 			end()
-			out = &chunks{w: dst}
+			out, from = &chunks{w: dst}, c.Process
 			sum.Streams++
+			if c.Type != TypeBegin { // it is damaged: the stream gets another, which says nothing
+				out.write(TypeBegin, 0, []byte(`{"format":1}`))
+			}
 		}
 		out.write(uint16(c.Type), uint32(c.Count), c.Payload)
 		if c.Table != nil {

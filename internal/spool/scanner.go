@@ -15,7 +15,7 @@ type Lost struct {
 	Places      int64 // stretches of such bytes
 	First       int64 // where the first of them begins, in bytes from the start
 	Chunks      int64 // missing by their streams' count
-	Unexplained int64 // whole chunks whose stream's beginning is lost, or that their stream's schema does not fit
+	Unexplained int64 // whole chunks that their stream's schema does not fit
 	Cut         int64 // bytes at the end that begin a chunk which the end cuts off
 	Why         error // why the input could not be read to its end; nil: it could
 }
@@ -27,8 +27,8 @@ func (l Lost) Any() bool {
 
 // A Process is what one process wrote: a stream.
 type Process struct {
-	Index  int // from 0, in the order of the input
-	Begin  Begin
+	Index  int    // from 0, in the order of the input
+	Begin  Begin  // zero, with Format 0, if the stream's beginning is damaged
 	Schema Schema // until the stream's own is met, that of this package
 
 	next uint32 // the sequence number that is expected
@@ -57,7 +57,7 @@ type Scanner struct {
 	plain  []byte // the unpacked payload
 	chunk  Chunk
 	lost   Lost
-	from   *Process // whose chunks come; nil: nobody knows
+	from   *Process // whose chunks come; nil: none came yet
 	count  int
 	passed int64 // bytes passed over since the last whole chunk
 	cutAt  int64 // where, among them, a chunk begins that needs more bytes than there are; -1: none does
@@ -150,27 +150,24 @@ func (s *Scanner) unpack(h header, stored []byte) (plain []byte, ok bool) {
 // maxRatio bounds what a payload can unpack to: Snappy's densest element makes 64 bytes of 3.
 const maxRatio = 22
 
-// begin starts a stream.
+// begin starts a stream. It says false if payload is no beginning of one.
 func (s *Scanner) begin(payload []byte) bool {
-	p := &Process{Index: s.count, Schema: s.ours}
-	if json.Unmarshal(payload, &p.Begin) != nil {
+	var b Begin
+	if json.Unmarshal(payload, &b) != nil || b.Format <= 0 {
 		return false
 	}
-	s.from = p
+	s.from = &Process{Index: s.count, Begin: b, Schema: s.ours}
 	s.count++
 	return true
 }
 
 // place gives a whole chunk to its stream. It says false of a chunk that nothing explains.
 func (s *Scanner) place(h header, payload []byte) bool {
-	if s.from != nil && h.kind != TypeBegin && h.sequence < s.from.next {
-		s.from = nil // of another stream, whose beginning is lost
+	if s.from == nil || h.kind != TypeBegin && h.sequence < s.from.next {
+		s.from = &Process{Index: s.count, Schema: s.ours} // another stream, whose beginning is lost
+		s.count++
 	}
 	p := s.from
-	if p == nil {
-		s.lost.Unexplained++
-		return false
-	}
 	if h.kind != TypeBegin {
 		s.lost.Chunks += int64(h.sequence - p.next)
 	}
