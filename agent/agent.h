@@ -211,5 +211,7 @@ void lac_resource(uint32_t cbid, const void *data);
 
 /* Writer's thread, when a window opens: writes again what rows of this window may name (domains, categories, thread names …). */
 void lac_nvtx_window(void);
+/* In a child, after fork. */
+void lac_nvtx_forked(void);
 
 #endif
