@@ -67,7 +67,7 @@ void lac_enter(void);
 
 lac_state lac_get_state(void);
 
-/* Whether hooks should take what they see: one relaxed load. False in a process that is being forked, ends, or does not record. */
+/* Whether hooks should take what they see: one relaxed load. False in a process that ends or does not record. */
 extern atomic_bool lac_on;
 
 /* Begins and ends recording. From any thread but CUPTI's callbacks; both wait for each other, at most seconds.
@@ -80,6 +80,8 @@ int lac_start_for(const char *why, double seconds);
 /* A line of JSON for the socket: {"state":…,"why":…,"pid":…,"spool":…,"records":…,"dropped":…,"bytes":…}. Returns its length. */
 size_t lac_status(char *line, size_t size);
 
+/* Whether ranges that begin are to be told with lac_step_began though lac_on is false: window steps waits for its first. */
+extern atomic_bool lac_steps;
 /* Window steps: tells of a range that begins; cheap where that window is not asked for. */
 void lac_step_began(const char *name);
 /* Window profiler: cudaProfilerStart and Stop were called. From CUPTI's callbacks: the work is done by the writer's thread. */
