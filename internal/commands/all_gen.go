@@ -9,6 +9,7 @@ var All = []*Command{
 	&completionCommand,
 	&demoCommand,
 	&diffCommand,
+	&doctorCommand,
 	&exportCommand,
 	&helpCommand,
 	&historyCommand,

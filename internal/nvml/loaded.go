@@ -97,7 +97,7 @@ func (l *loaded) describe() {
 		l.system.CUDA = int(version)
 	}
 	var state [3]uint32 // environment, feature, tools
-	l.system.Confidential = l.confidential != nil && l.confidential(&state) == 0 && state[1] != 0
+	l.system.Confidential = l.confidential != nil && l.confidential(&state) == 0 && state[1] != 0 && state[2] == 0
 	var n uint32
 	if l.count(&n) != 0 {
 		return

@@ -24,7 +24,7 @@ type Library interface {
 // A System is what the library tells of the machine as a whole.
 type System struct {
 	CUDA         int  // the newest CUDA that the driver runs, 1000*major + 10*minor; 0: not told
-	Confidential bool // confidential computing is on
+	Confidential bool // confidential computing is on, without its mode for tools
 }
 
 // A Device is a GPU.

@@ -1,0 +1,49 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"lacuna/internal/nvml"
+	"lacuna/internal/perf"
+)
+
+// Here is this machine. agent finds the library that lacuna record loads into programs, and says how it came.
+func Here(agent func(ctx context.Context) (string, error)) *Machine {
+	folder, err := os.Getwd()
+	if err != nil {
+		folder = "."
+	}
+	return &Machine{
+		Root:     os.DirFS("/"),
+		Env:      os.Getenv,
+		Run:      runProgram,
+		NVML:     nvml.Open,
+		CUPTI:    cuptiVersion,
+		Agent:    agent,
+		Sampling: perf.Check,
+		Free:     freeBytes,
+		Cores:    runtime.NumCPU(), // of those that the process may run on
+		Folder:   folder,
+		Temp:     os.TempDir(),
+	}
+}
+
+// runProgram gives what a program writes. One that does not end in time is killed, with what it said until then.
+func runProgram(ctx context.Context, path string, args ...string) (string, error) {
+	c := exec.CommandContext(ctx, path, args...)
+	c.WaitDelay = runLimit / 10 // for children that keep the pipe open
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		err = fmt.Errorf("%s does not end", path)
+	case errors.As(err, &exit):
+		err = fmt.Errorf("it ends with %v", exit)
+	}
+	return string(out), err
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package doctor
+
+import "errors"
+
+func freeBytes(string) (int64, error) { return 0, errors.New("free space is told on Linux only") }
