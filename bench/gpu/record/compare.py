@@ -1,0 +1,86 @@
+"""Holds recorded traces against Nsight Systems' exports of the same programs: counts, names, durations, findings.
+
+  LACUNA=BIN python3 compare.py SPOOLS EXPORTS [--json OUT]
+
+SPOOLS has CASE.VARIANT.spool (captures.py), EXPORTS has CASE/VARIANT/nsys.sqlite.zst (the corpus' system folder, or the like). Both
+are read by lacuna; what is compared are its tables. A line a program: kernels, copies, memsets and NVTX ranges in both, names
+whose counts differ, and how the sum of kernel durations and the median duration of each kernel (weighted by its share) differ.
+"""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+
+TABLES = "cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,nvtx_sum"
+
+
+def tables(path):
+    r = subprocess.run([os.environ["LACUNA"], "stats", path, "-r", TABLES, "--format", "json", "-q"], capture_output=True, text=True)
+    if r.returncode:
+        raise SystemExit(f"{path}: {r.stderr.strip()}")
+    out = {}
+    for t in json.loads(r.stdout)["tables"]:
+        out[t["name"]] = t["rows"]
+    return out
+
+
+def column(row, *names):
+    for n in names:
+        if n in row:
+            return row[n]
+    raise SystemExit(f"no column {names} in {list(row)}")
+
+
+def by_name(rows, name):
+    return {column(r, name): r for r in rows}
+
+
+def counts(rows, name):
+    return {column(r, name): int(column(r, "Instances", "Count")) for r in rows}
+
+
+def differing(a, b):
+    return {k: (a.get(k, 0), b.get(k, 0)) for k in sorted(set(a) | set(b)) if a.get(k, 0) != b.get(k, 0)}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("spools")
+    p.add_argument("exports")
+    p.add_argument("--json")
+    a = p.parse_args()
+    out = []
+    for path in sorted(glob.glob(a.spools + "/*.spool")):
+        case, variant, _ = os.path.basename(path).split(".")
+        other = f"{a.exports}/{case}/{variant}/nsys.sqlite.zst"
+        if not os.path.exists(other):
+            continue
+        ours, theirs = tables(path), tables(other)
+        row = {"case": case, "variant": variant}
+        for what, table, name in (("kernels", "cuda_gpu_kern_sum", "Name"), ("memory", "cuda_gpu_mem_time_sum", "Operation"), ("ranges", "nvtx_sum", "Range")):
+            x, y = counts(ours.get(table, []), name), counts(theirs.get(table, []), name)
+            row[what] = [sum(x.values()), sum(y.values())]
+            row[what + "_differ"] = differing(x, y)
+        x, y = by_name(ours["cuda_gpu_kern_sum"], "Name"), by_name(theirs["cuda_gpu_kern_sum"], "Name")
+        total = lambda rows: sum(float(column(r, "Total Time (ns)", "Total Time")) for r in rows.values())
+        row["sum_pct"] = round(100 * (total(x) / total(y) - 1), 2) if y else None
+        both = [k for k in x if k in y]
+        weight = sum(float(column(y[k], "Total Time (ns)", "Total Time")) for k in both)
+        med = lambda r: float(column(r, "Med (ns)", "Med"))
+        row["median_pct"] = round(100 * sum((med(x[k]) / med(y[k]) - 1) * float(column(y[k], "Total Time (ns)", "Total Time")) for k in both) / weight, 2) if weight else None
+        out.append(row)
+        same = not (row["kernels_differ"] or row["memory_differ"] or row["ranges_differ"])
+        print(f"{case + '/' + variant:28s} kernels {row['kernels'][0]:6d} {row['kernels'][1]:6d}  copies and sets {row['memory'][0]:5d} {row['memory'][1]:5d}  ranges {row['ranges'][0]:4d} {row['ranges'][1]:4d}  "
+              f"kernel time {row['sum_pct']:+.2f} %  medians {row['median_pct']:+.2f} %  {'equal' if same else 'DIFFER'}")
+        for what in ("kernels", "memory", "ranges"):
+            for k, v in list(row[what + "_differ"].items())[:4]:
+                print(f"    {what}: {v[0]} {v[1]} {k[:110]}")
+    if a.json:
+        with open(a.json, "w") as f:
+            json.dump(out, f, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
