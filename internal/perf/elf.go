@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // Bounds of what is read of a program file: the largest that are seen (browsers, libtorch with debug symbols) have 2 million
@@ -21,39 +22,41 @@ type module struct {
 	file      io.ReaderAt
 	loads     []elf.ProgHeader
 	functions []function // sorted by address
+	names     [len(symbolTables)]span
+	stubs     []span // in memory: jumps to functions of other libraries
 }
 
-// A function is 24 bytes, of which there may be millions.
+// A function is 24 bytes, of which there may be millions. size is never 0.
 type function struct {
 	address, size uint64
 	name          uint32 // offset within the names
 	table         uint8  // 0: names of .symtab, 1: of .dynsym
+	open          bool   // has no size of its own (assembly): it ends where the next begins, or its section
 }
 
 // symbolTables are the sections with symbols, the fuller first.
 var symbolTables = [...]elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM}
 
-// An elfModule is a module with where its names lie.
-type elfModule struct {
-	module
-	names [len(symbolTables)]span
-}
-
-// span is a part of a file.
+// span is a part of a file or of memory.
 type span struct{ at, size uint64 }
 
 var errNoSymbols = errors.New("has no symbols")
 
 // readELF reads what functions a file has. The file stays in use.
-func readELF(file io.ReaderAt, bytes int64) (*elfModule, error) {
+func readELF(file io.ReaderAt, bytes int64) (*module, error) {
 	f, err := elf.NewFile(file)
 	if err != nil {
 		return nil, err
 	}
-	m := &elfModule{module: module{file: file}}
+	m := &module{file: file}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD {
 			m.loads = append(m.loads, p.ProgHeader)
+		}
+	}
+	for _, section := range f.Sections {
+		if strings.HasPrefix(section.Name, ".plt") {
+			m.stubs = append(m.stubs, span{section.Addr, section.Size})
 		}
 	}
 	for i, kind := range symbolTables {
@@ -69,7 +72,7 @@ func readELF(file io.ReaderAt, bytes int64) (*elfModule, error) {
 }
 
 // readTable adds the functions of a table of symbols, read in pieces.
-func (m *elfModule) readTable(f *elf.File, s *elf.Section, table int, fileBytes uint64) {
+func (m *module) readTable(f *elf.File, s *elf.Section, table int, fileBytes uint64) {
 	names := f.Sections[s.Link]
 	if s.Type == elf.SHT_NOBITS || names.Type == elf.SHT_NOBITS || s.Offset > fileBytes || s.FileSize > fileBytes-s.Offset ||
 		f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
@@ -86,10 +89,16 @@ func (m *elfModule) readTable(f *elf.File, s *elf.Section, table int, fileBytes 
 			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || section == uint16(elf.SHN_UNDEF) || len(m.functions) >= maxFunctions {
 				continue
 			}
-			m.functions = append(m.functions, function{
+			fn := function{
 				address: binary.LittleEndian.Uint64(b[8:]), size: binary.LittleEndian.Uint64(b[16:]),
 				name: binary.LittleEndian.Uint32(b), table: uint8(table),
-			})
+			}
+			if fn.size == 0 && int(section) < len(f.Sections) {
+				fn.size, fn.open = f.Sections[section].Addr+f.Sections[section].Size-fn.address, true
+			}
+			if fn.size > 0 {
+				m.functions = append(m.functions, fn)
+			}
 		}
 		if err != nil {
 			return
@@ -98,7 +107,7 @@ func (m *elfModule) readTable(f *elf.File, s *elf.Section, table int, fileBytes 
 }
 
 // sort orders functions by address. Where several names stand for one address, the first is the fullest table's with a size.
-func (m *elfModule) sort() {
+func (m *module) sort() {
 	slices.SortStableFunc(m.functions, func(a, b function) int {
 		switch {
 		case a.address != b.address:
@@ -106,8 +115,8 @@ func (m *elfModule) sort() {
 				return -1
 			}
 			return 1
-		case (a.size == 0) != (b.size == 0):
-			if b.size == 0 {
+		case a.open != b.open:
+			if b.open {
 				return -1
 			}
 			return 1
@@ -128,19 +137,17 @@ func (m *module) address(offset uint64) (uint64, bool) {
 }
 
 // name is the function at an address, or "".
-func (m *elfModule) name(address uint64) string {
+func (m *module) name(address uint64) string {
+	for _, s := range m.stubs {
+		if address-s.at < s.size {
+			return "[plt]"
+		}
+	}
 	i := sort.Search(len(m.functions), func(i int) bool { return m.functions[i].address > address })
 	// A function may lie within another (hot and cold parts, local labels): look back a few.
 	for back := 1; back <= 4 && i-back >= 0; back++ {
 		f := m.functions[i-back]
-		size := f.size
-		if size == 0 && back == 1 {
-			size = ^uint64(0) // assembly without sizes: up to the next
-			if i == len(m.functions) {
-				size = 4096
-			}
-		}
-		if address-f.address < size {
+		if address-f.address < f.size && (back == 1 || !f.open) {
 			return m.text(f)
 		}
 	}
@@ -148,7 +155,7 @@ func (m *elfModule) name(address uint64) string {
 }
 
 // text reads a function's name.
-func (m *elfModule) text(f function) string {
+func (m *module) text(f function) string {
 	names := m.names[f.table]
 	if uint64(f.name) >= names.size {
 		return ""

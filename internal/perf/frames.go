@@ -20,8 +20,11 @@ type stack struct {
 	space     *space
 	addresses []uint64 // innermost first
 	kernel    bool
+
+	// Of resolve: the sampler's other goroutine sees none of these.
 	frame     uint32
-	shortened bool
+	shortened bool // frames were left out for want of room
+	alone     bool // no caller is known
 }
 
 // intern is the stack of a sample, the same for the same addresses. It returns nil when there is no room for another.

@@ -33,7 +33,7 @@ func (r *ring) drain(visit func(cpu int, record []byte)) (broken int64) {
 		atomic.StoreUint64(r.end(tailAt), head)
 		return 1
 	}
-	for tail < head {
+	for tail != head {
 		at := tail & (size - 1)
 		// Records are multiples of 8, and so is size: a header never lies around the end.
 		n := uint64(binary.LittleEndian.Uint16(r.data[at+6:]))

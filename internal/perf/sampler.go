@@ -199,9 +199,6 @@ func (s *sampler) sample(r *record) {
 		return
 	}
 	s.stats.Samples++
-	if len(r.stack) == 1 && !r.kernel {
-		s.stats.OneFrame++
-	}
 	if r.cut {
 		s.stats.Cut++
 	}
@@ -225,13 +222,17 @@ func (s *sampler) resolve(final bool) {
 
 	for i, st := range fresh {
 		var whole bool
+		st.alone = len(places[i]) == 1 && !st.kernel
 		st.frame, whole = s.tree.resolve(st.space, places[i], st.kernel)
 		st.shortened = !whole
 	}
-	var over int64
+	var over, alone int64
 	for _, w := range waiting {
 		if w.stack.shortened {
 			over++
+		}
+		if w.stack.alone {
+			alone++
 		}
 		_ = s.w.Append(spool.Sample{Time: spool.Mono(w.timeNs), Pid: w.pid, Tid: w.tid, CPU: w.cpu, Frame: w.stack.frame, Weight: w.weightNs})
 	}
@@ -240,6 +241,7 @@ func (s *sampler) resolve(final bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Over += over
+	s.stats.OneFrame += alone
 	for pid, sp := range s.spaces {
 		if sp.ended && !final {
 			s.stackBytes -= sp.stackBytes

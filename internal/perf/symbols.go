@@ -15,11 +15,11 @@ import (
 // A symbols names addresses. It is used by one goroutine.
 type symbols struct {
 	proc    string // where /proc is
-	paths   map[pathKey]*elfModule
-	files   map[fileKey]*elfModule
+	paths   map[pathKey]*module
+	files   map[fileKey]*module
 	open    []*os.File
 	jit     map[uint32]*perfMap
-	vdso    *elfModule
+	vdso    *module
 	vdsoHas bool
 }
 
@@ -45,7 +45,7 @@ type fileKey struct {
 }
 
 func newSymbols(proc string) *symbols {
-	return &symbols{proc: proc, paths: map[pathKey]*elfModule{}, files: map[fileKey]*elfModule{}, jit: map[uint32]*perfMap{}}
+	return &symbols{proc: proc, paths: map[pathKey]*module{}, files: map[fileKey]*module{}, jit: map[uint32]*perfMap{}}
 }
 
 // A named is a function as it is shown.
@@ -89,13 +89,13 @@ func plain(symbol string) string {
 }
 
 // module is the file of a mapping; nil: it cannot be read, or is not what was mapped.
-func (s *symbols) module(pid uint32, m *mapping) *elfModule {
+func (s *symbols) module(pid uint32, m *mapping) *module {
 	key := pathKey{pid, m.inode, m.path}
 	if known, ok := s.paths[key]; ok {
 		return known
 	}
 	name, deleted := strings.CutSuffix(m.path, deletedMark)
-	var found *elfModule
+	var found *module
 	for _, at := range []string{s.proc + "/" + strconv.Itoa(int(pid)) + "/root" + name, name} {
 		if module, ok := s.load(at, m.inode, deleted); ok {
 			found = module
@@ -110,7 +110,7 @@ func (s *symbols) module(pid uint32, m *mapping) *elfModule {
 }
 
 // load opens a file and reads what functions it has. ok: it is there, and the file that was mapped.
-func (s *symbols) load(name string, inode uint64, deleted bool) (m *elfModule, ok bool) {
+func (s *symbols) load(name string, inode uint64, deleted bool) (m *module, ok bool) {
 	f, info, err := openRegular(name, true)
 	if err != nil {
 		return nil, false

@@ -38,10 +38,13 @@ type circumstances struct {
 // unknownParanoid is the level where the kernel has no such file: perf events are not built in.
 const unknownParanoid = -100
 
-// reason puts the error of a perf_event_open into words.
+// reason puts the error of a perf_event_open into words. Where no more files can be opened, c knows nothing: that comes first.
 func (c circumstances) reason(err error) *Error {
 	e := &Error{err: err}
 	switch {
+	case is(err, syscall.EMFILE, syscall.ENFILE):
+		e.Why = fmt.Sprintf("%d events are needed, one for each thread and CPU, and that many files may not be open", max(c.events, 1))
+		e.Fix = fmt.Sprintf("ulimit -n %d, or start the program with lacuna record instead of attaching to it, which needs one for each CPU", c.events+1024)
 	case c.gvisor:
 		e.Why = "this container runs on gVisor, which has no perf_event_open"
 		e.Fix = "record on a machine or in a container that runs on Linux itself (docker run --runtime=runc)"
@@ -57,9 +60,6 @@ func (c circumstances) reason(err error) *Error {
 	case is(err, syscall.EACCES, syscall.EPERM):
 		e.Why = fmt.Sprintf("the kernel forbids it (%v; kernel.perf_event_paranoid is %d)", err, c.paranoid)
 		e.Fix = "sample processes of your own user only, or run as root or with CAP_PERFMON"
-	case is(err, syscall.EMFILE, syscall.ENFILE):
-		e.Why = fmt.Sprintf("%d events are needed, one for each thread and CPU, and that many files may not be open", max(c.events, 1))
-		e.Fix = fmt.Sprintf("ulimit -n %d, or start the program with lacuna record instead of attaching to it, which needs one for each CPU", c.events+1024)
 	case is(err, syscall.ENOENT, syscall.ENODEV, syscall.EOPNOTSUPP):
 		e.Why = fmt.Sprintf("this system has no software clock to sample by (%v)", err)
 		e.Fix = "a Linux kernel with CONFIG_PERF_EVENTS is needed"
