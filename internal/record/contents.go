@@ -1,10 +1,13 @@
 package record
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"lacuna/internal/spool"
 )
@@ -45,17 +48,30 @@ type Missing struct {
 func Inspect(ctx context.Context, paths []string) (Contents, error) {
 	var c Contents
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", path, pathless(err))
-		}
-		err = c.read(ctx, spool.NewScanner(f))
-		f.Close()
-		if err != nil {
+		if err := c.add(ctx, path); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
+}
+
+// add reads one spool, as it is or packed.
+func (c *Contents) add(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, pathless(err))
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<18)
+	if magic, _ := in.Peek(4); string(magic) != "\x28\xb5\x2f\xfd" { // zstd's
+		return c.read(ctx, spool.NewScanner(in))
+	}
+	plain, err := zstd.NewReader(in, zstd.WithDecoderMaxMemory(512<<20), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("%s: cannot be unpacked: %w", path, err)
+	}
+	defer plain.Close()
+	return c.read(ctx, spool.NewScanner(plain))
 }
 
 func (c *Contents) read(ctx context.Context, s *spool.Scanner) error {

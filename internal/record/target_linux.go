@@ -16,14 +16,17 @@ import (
 func newProgram(o *Options, env []string) *exec.Cmd {
 	cmd := exec.Command(o.Args[0], o.Args[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, o.In, o.Out, o.Err
+	cmd.WaitDelay = leftBehind // what is no file goes through a pipe, which processes that are left behind may hold open
 	return cmd
 }
 
 // startProgram starts it. An error is a *StartError.
 func startProgram(cmd *exec.Cmd) error {
 	// A signal that we ignore the program would ignore too; lacuna ignores SIGPIPE, and `yes | head` in the program would not end.
-	signal.Reset(syscall.SIGPIPE)
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGPIPE) // what is handled is back to normal after exec; signal.Reset would not undo an Ignore
 	err := cmd.Start()
+	signal.Stop(handled)
 	signal.Ignore(syscall.SIGPIPE)
 	if err == nil {
 		return nil
