@@ -11,7 +11,11 @@
  *   pack.c     Snappy's block format and CRC-32C
  *   clock.c    pairs of clocks
  *   control.c  the socket: start, stop, status
- *   cupti.c    finds and drives libcupti; its buffers
+ *   cupti.c    libcupti's life: subscribed to, on, off, gone; cupti.h is what its parts know of each other
+ *   find.c     where libcupti is, and who else may hold it
+ *   kinds.c    which records CUPTI makes
+ *   calls.c    which of CUDA's calls are recorded
+ *   buffers.c  the buffers that CUPTI fills
  *   records.c  CUPTI's records, by offset and version, to rows                        (writer's thread only)
  *   graph.c    CUPTI's resource callbacks: graphs, modules, contexts
  *   nvtx.c     NVTX's functions
@@ -177,7 +181,8 @@ void lac_control_forked(void);
 
 /* Finds libcupti, subscribes, enables. 0; -1: failed, why in lac_cupti_why; -2: another client has it (refused). */
 int lac_cupti_start(void);
-/* Forced flush, disables all, unsubscribes, and finalises so that calls cost nothing again; at most timeout_ms. */
+/* Forced flush, disables all, unsubscribes, and finalises so that calls cost nothing again; at most timeout_ms. 0: the process
+ * ends: nothing is waited for or taken down. */
 void lac_cupti_stop(unsigned timeout_ms);
 /* For windows profiler: only the subscriber with cudaProfilerStart/Stop, no kinds. */
 int lac_cupti_watch_profiler(void);
@@ -211,7 +216,10 @@ void lac_resource(uint32_t cbid, const void *data);
 
 /* --- nvtx.c: exports InitializeInjectionNvtx2, which calls lac_enter ------------------------------------------------ */
 
-/* Writer's thread, when a window opens: writes again what rows of this window may name (domains, categories, thread names …). */
+/* Before lac_on becomes true, on any thread: ranges that are open now are told to the window that begins. */
+void lac_nvtx_begins(void);
+/* Writer's thread, when a window is open: writes what its rows may name and this spool does not have yet (domains, categories,
+ * thread names). */
 void lac_nvtx_window(void);
 /* In a child, after fork. */
 void lac_nvtx_forked(void);

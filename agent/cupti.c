@@ -27,6 +27,7 @@ static atomic_bool dead;      /* in a child of a process that had CUPTI */
 static atomic_bool ever;      /* was ever subscribed */
 static atomic_bool watching;  /* window profiler: stays subscribed between windows */
 static atomic_bool profiling; /* between cudaProfilerStart and Stop */
+static atomic_bool stopped_by_call; /* cudaProfilerStop was called, and lac_cupti_stop not yet */
 static atomic_uint writer;    /* thread that drains */
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER; /* of start and stop; no callback takes it */
 static char why[512], holder[128];
@@ -96,6 +97,7 @@ static void profiler(uint32_t domain, uint32_t cbid, uint32_t site)
 		lac_profiler(true);
 	} else if (site == ENTERED && cbid == atomic_load(&stop_cbid[domain]) && atomic_exchange(&profiling, false)) {
 		lac_kinds_off();
+		atomic_store(&stopped_by_call, true);
 		lac_profiler(false);
 	}
 }
@@ -381,8 +383,11 @@ void lac_cupti_stop(unsigned timeout_ms)
 	pthread_mutex_lock(&life);
 	if (atomic_load(&phase) == ON) {
 		const uint64_t begin = lac_mono_ns();
-		if (!atomic_load(&profiling))
+		/* After cudaProfilerStop the kinds are off; if they are on, it was called to start once more. */
+		if (!atomic_exchange(&stopped_by_call, false)) {
 			lac_kinds_off();
+			atomic_store(&profiling, false);
+		}
 		empty(timeout_ms == 0 ? AT_EXIT_MS : timeout_ms / 8 < PATIENCE_MS ? timeout_ms / 8 : PATIENCE_MS, timeout_ms == 0 ? 1000 : timeout_ms);
 		const uint64_t used = (lac_mono_ns() - begin) / 1000000;
 		if (timeout_ms > 0 && !atomic_load(&watching))

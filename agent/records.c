@@ -162,7 +162,7 @@ static void sync(uint32_t version, const uint8_t *r)
 	if (!ended(u64(r, 8), u64(r, 16)))
 		return;
 	spool_sync row = {
-		.start = u64(r, 8), .end = u64(r, 16), .kind = u32(r, 4), .context = u32(r, 28), .stream = u32(r, 32), .corr = u32(r, 24), .event = u32(r, 36), .sync_id = UINT64_MAX,
+		.start = u64(r, 8), .end = u64(r, 16), .kind = u32(r, 4), .context = u32(r, 28), .stream = u32(r, 32), .corr = u32(r, 24), .event = u32(r, 36), .sync_id = 0,
 	};
 	if (version >= CUPTI_12_8)
 		row.sync_id = u64(r, 40), row.result = u32(r, 48);
@@ -171,7 +171,7 @@ static void sync(uint32_t version, const uint8_t *r)
 
 static void event(uint32_t version, const uint8_t *r)
 {
-	spool_event row = {.context = u32(r, 8), .stream = u32(r, 12), .corr = u32(r, 4), .event = u32(r, 16), .device = NONE, .sync_id = UINT64_MAX};
+	spool_event row = {.context = u32(r, 8), .stream = u32(r, 12), .corr = u32(r, 4), .event = u32(r, 16), .device = NONE, .sync_id = 0};
 	if (version >= CUPTI_12_8)
 		row.device = u32(r, 24), row.time = u64(r, 40), row.sync_id = u64(r, 48);
 	PUT(event, row);

@@ -166,7 +166,7 @@ static bool gpu_wanted(void)
 
 static void gpu_stop(void)
 {
-	lac_cupti_stop(CUPTI_STOP_MS);
+	lac_cupti_stop(w.last ? 0 : CUPTI_STOP_MS);
 	if (strcmp(lac_set()->window, "profiler") == 0 && !w.last)
 		lac_cupti_watch_profiler(); /* for the next cudaProfilerStart */
 	pthread_mutex_lock(&gate);
@@ -242,6 +242,7 @@ static int open_window(const char *why, double seconds)
 	because(why);
 	bool gpu = gpu_wanted();
 	pthread_mutex_unlock(&gate);
+	lac_nvtx_begins();
 	atomic_store(&lac_on, true);
 	lac_nvtx_window();
 	close_at = seconds > 0 ? lac_mono_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
@@ -383,6 +384,8 @@ static void ask_later(bool open)
 		return;
 	atomic_store(&last_opens, open);
 	atomic_fetch_add(open ? &opens : &closes, 1);
+	if (open)
+		lac_nvtx_begins();
 	atomic_store(&lac_on, open);
 	lac_writer_wake();
 }

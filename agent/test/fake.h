@@ -58,7 +58,8 @@ typedef struct fake_graph {
 } fake_graph;
 
 typedef struct {
-	void (*call)(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, uint64_t start, uint64_t end, int result);
+	/* parameters: as the call has them, one after the other; kept: a number of the client's, from the call's begin to its end */
+	void (*call)(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, uint64_t start, uint64_t end, int result, void *const *parameters, uint32_t context, uint64_t *kept);
 	void (*work)(const fake_work *);
 	void (*graph_run)(uint32_t corr, uint32_t graph, uint32_t device, uint32_t context, uint32_t stream, uint64_t start, uint64_t end);
 	void (*sync)(uint32_t type, uint32_t corr, uint32_t context, uint32_t stream, uint32_t event, uint64_t start, uint64_t end);

@@ -87,31 +87,34 @@ API int cuInit(unsigned flags)
 /* Each call: begin gives its correlation, 0 where CUDA does not work (a fork). A driver's call in a runtime's has the same. */
 typedef struct {
 	uint32_t domain, cbid, corr;
-	uint64_t start;
+	uint64_t start, kept;
+	void *parameters[4];
 } call;
 
-static call begin(uint32_t domain, uint32_t cbid)
+static uint32_t context(void) { return device + 1; }
+
+static call begin_with(uint32_t domain, uint32_t cbid, void *p0, void *p1)
 {
-	call c = {.domain = domain, .cbid = cbid};
+	call c = {.domain = domain, .cbid = cbid, .parameters = {p0, p1}};
 	if (cuInit(0) != OK)
 		return c;
 	c.corr = nested != 0 ? nested : atomic_fetch_add(&correlation, 1) + 1;
 	c.start = now();
 	if (hooks() != NULL)
-		hooks()->call(domain, cbid, c.corr, 0, c.start, 0, OK);
+		hooks()->call(domain, cbid, c.corr, 0, c.start, 0, OK, c.parameters, context(), &c.kept);
 	return c;
 }
+
+static call begin(uint32_t domain, uint32_t cbid) { return begin_with(domain, cbid, NULL, NULL); }
 
 static int end(call c)
 {
 	if (c.corr == 0)
 		return NOT_INITIALIZED;
 	if (hooks() != NULL)
-		hooks()->call(c.domain, c.cbid, c.corr, 1, c.start, now(), OK);
+		hooks()->call(c.domain, c.cbid, c.corr, 1, c.start, now(), OK, c.parameters, context(), &c.kept);
 	return OK;
 }
-
-static uint32_t context(void) { return device + 1; }
 
 /* Puts work on its stream; in a capture it becomes a node. */
 static void work(fake_work w)
@@ -209,9 +212,9 @@ API int cudaMemsetAsync(void *at, int value, size_t bytes, void *stream)
 	return end(c);
 }
 
-static int sync_call(uint32_t domain, uint32_t cbid, uint32_t type, uint32_t stream, uint32_t event)
+static int sync_call(uint32_t domain, uint32_t cbid, uint32_t type, uint32_t stream, uint32_t event, void *object)
 {
-	call c = begin(domain, cbid);
+	call c = begin_with(domain, cbid, object, NULL);
 	if (c.corr != 0) {
 		wait_for(type == 3 ? stream : UINT32_MAX);
 		if (hooks() != NULL)
@@ -220,15 +223,15 @@ static int sync_call(uint32_t domain, uint32_t cbid, uint32_t type, uint32_t str
 	return end(c);
 }
 
-API int cudaDeviceSynchronize(void) { return sync_call(2, FAKE_cudaDeviceSynchronize, 4, UINT32_MAX, UINT32_MAX); }
-API int cuCtxSynchronize(void) { return sync_call(1, FAKE_cuCtxSynchronize, 4, UINT32_MAX, UINT32_MAX); }
-API int cudaStreamSynchronize(void *stream) { return sync_call(2, FAKE_cudaStreamSynchronize, 3, number(stream), UINT32_MAX); }
-API int cudaEventSynchronize(void *event) { return sync_call(2, FAKE_cudaEventSynchronize, 1, UINT32_MAX, (uint32_t)(uintptr_t)event); }
+API int cudaDeviceSynchronize(void) { return sync_call(2, FAKE_cudaDeviceSynchronize, 4, UINT32_MAX, UINT32_MAX, NULL); }
+API int cuCtxSynchronize(void) { return sync_call(1, FAKE_cuCtxSynchronize, 4, UINT32_MAX, UINT32_MAX, NULL); }
+API int cudaStreamSynchronize(void *stream) { return sync_call(2, FAKE_cudaStreamSynchronize, 3, number(stream), UINT32_MAX, stream); }
+API int cudaEventSynchronize(void *event) { return sync_call(2, FAKE_cudaEventSynchronize, 1, UINT32_MAX, (uint32_t)(uintptr_t)event, event); }
 
 API int cudaStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
 	(void)flags;
-	call c = begin(2, FAKE_cudaStreamWaitEvent);
+	call c = begin_with(2, FAKE_cudaStreamWaitEvent, stream, event);
 	if (c.corr != 0 && hooks() != NULL)
 		hooks()->sync(2, c.corr, context(), number(stream), (uint32_t)(uintptr_t)event, c.start, now());
 	return end(c);
@@ -243,7 +246,7 @@ API int cudaEventCreate(void **event)
 
 API int cudaEventRecord(void *event, void *stream)
 {
-	call c = begin(2, FAKE_cudaEventRecord);
+	call c = begin_with(2, FAKE_cudaEventRecord, event, stream);
 	if (c.corr != 0 && hooks() != NULL)
 		hooks()->event(c.corr, context(), number(stream), (uint32_t)(uintptr_t)event, device);
 	return end(c);

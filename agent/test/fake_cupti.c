@@ -70,7 +70,8 @@ static callback subscriber;
 static void *user;
 static char subscribed; /* its address is the handle */
 static atomic_bool is_subscribed, shared;
-static atomic_bool kinds[KINDS], api_off[DOMAINS][CBIDS], callbacks[DOMAINS][CBIDS];
+static atomic_bool kinds[KINDS], callbacks[DOMAINS][CBIDS];
+static atomic_schar api[DOMAINS][CBIDS]; /* 0 as the kind is; 1 on, -1 off, said for this call */
 static pid_t owner;
 static void (*requested)(uint8_t **, size_t *, size_t *);
 static void (*completed)(void *, uint32_t, uint8_t *, size_t, size_t);
@@ -277,10 +278,11 @@ typedef struct {
 	uint32_t correlation, pad_3;
 } callback_data; /* 72 */
 
-static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, uint64_t start, uint64_t end, int result)
+static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, uint64_t start, uint64_t end, int result, void *const *parameters, uint32_t context, uint64_t *kept)
 {
 	const uint32_t kind = domain == 1 ? 4 : 5;
-	if (ends && on(kind) && !atomic_load(&api_off[domain][cbid])) {
+	const int said = atomic_load(&api[domain][cbid]);
+	if (ends && (said > 0 || (on(kind) && said == 0))) {
 		cupti_api r = {.kind = kind, .cbid = cbid, .start = start, .end = end, .process = (uint32_t)getpid(), .thread = thread(), .correlation = corr, .result = (uint32_t)result};
 		pthread_mutex_lock(&g);
 		put(&r, 0, 0, 0);
@@ -288,7 +290,7 @@ static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, u
 	}
 	if (!atomic_load(&is_subscribed) || !atomic_load(&callbacks[domain][cbid]))
 		return;
-	callback_data d = {.site = (uint32_t)ends, .correlation = corr};
+	callback_data d = {.site = (uint32_t)ends, .parameters = parameters, .result = &result, .context = (void *)(uintptr_t)(0x1000 + context), .context_id = context, .data = kept, .correlation = corr};
 	in_exit_callback = ends;
 	subscriber(user, domain, cbid, &d);
 	in_exit_callback = false;
@@ -596,7 +598,7 @@ __attribute__((unused)) static uint32_t set_api(uint32_t domain, uint32_t cbid, 
 	check(true);
 	if (cbid >= CBIDS)
 		return INVALID;
-	atomic_store(&api_off[domain][cbid], !to);
+	atomic_store(&api[domain][cbid], to ? 1 : -1);
 	return OK;
 }
 
@@ -616,6 +618,16 @@ API uint32_t cuptiGetGraphId(void *graph, uint32_t *id)
 {
 	check(true);
 	*id = ((fake_graph *)graph)->id;
+	return OK;
+}
+
+API uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id)
+{
+	(void)per_thread;
+	check(true);
+	if (context == NULL)
+		return INVALID;
+	*id = stream != NULL ? (uint32_t)(uintptr_t)stream : 7;
 	return OK;
 }
 
@@ -647,7 +659,7 @@ API uint32_t cuptiFinalize(void)
 		atomic_store(&kinds[i], false);
 	for (uint32_t d = 0; d < DOMAINS; d++)
 		for (uint32_t i = 0; i < CBIDS; i++)
-			atomic_store(&api_off[d][i], false);
+			atomic_store(&api[d][i], 0);
 	for (name *n = names, *after; n != NULL; n = after) {
 		after = n->next;
 		memset(n->text, 'X', strlen(n->text));
