@@ -45,6 +45,7 @@ void lac_at_exit(void)
 static void in_child(void)
 {
 	bool on = lac_window_forked();
+	lac_nvtx_forked();
 	lac_rings_forked();
 	lac_writer_forked();
 	lac_control_forked();

@@ -88,21 +88,34 @@ static int hook_push_a(const char *text) { lac_event e = event_a(text); return l
 static int hook_push_w(const wchar_t *text) { char wide[LAC_WIDE]; lac_event e = event_w(text, wide); return lac_nvtx_push(0, &e); }
 static int hook_pop(void) { return lac_nvtx_pop(0, NULL); }
 
-static const lac_name *keep_a(lac_name_kind kind, uint32_t domain, uint32_t id, const char *text)
+static void *keep_a(lac_name_kind kind, const char *text)
 {
-	return text ? lac_name_keep(kind, domain, id, text, strlen(text)) : NULL;
+	return text ? lac_name_handle(lac_name_keep(kind, text, strlen(text))) : NULL;
 }
 
-static const lac_name *keep_w(lac_name_kind kind, uint32_t domain, uint32_t id, const wchar_t *text)
+static void *keep_w(lac_name_kind kind, const wchar_t *text)
 {
 	char wide[LAC_WIDE];
-	return text ? lac_name_keep(kind, domain, id, wide, lac_utf8(wide, sizeof wide, text)) : NULL;
+	return text ? lac_name_handle(lac_name_keep(kind, wide, lac_utf8(wide, sizeof wide, text))) : NULL;
 }
 
-static void hook_category_a(uint32_t id, const char *text) { keep_a(LAC_NAME_CATEGORY, 0, id, text); }
-static void hook_category_w(uint32_t id, const wchar_t *text) { keep_w(LAC_NAME_CATEGORY, 0, id, text); }
-static void hook_thread_a(uint32_t tid, const char *text) { keep_a(LAC_NAME_THREAD, 0, tid, text); }
-static void hook_thread_w(uint32_t tid, const wchar_t *text) { keep_w(LAC_NAME_THREAD, 0, tid, text); }
+static void call_a(lac_name_kind kind, uint32_t domain, uint32_t id, const char *text)
+{
+	if (text)
+		lac_name_call(kind, domain, id, text, strlen(text));
+}
+
+static void call_w(lac_name_kind kind, uint32_t domain, uint32_t id, const wchar_t *text)
+{
+	char wide[LAC_WIDE];
+	if (text)
+		lac_name_call(kind, domain, id, wide, lac_utf8(wide, sizeof wide, text));
+}
+
+static void hook_category_a(uint32_t id, const char *text) { call_a(LAC_NAME_CATEGORY, 0, id, text); }
+static void hook_category_w(uint32_t id, const wchar_t *text) { call_w(LAC_NAME_CATEGORY, 0, id, text); }
+static void hook_thread_a(uint32_t tid, const char *text) { call_a(LAC_NAME_THREAD, 0, tid, text); }
+static void hook_thread_w(uint32_t tid, const wchar_t *text) { call_w(LAC_NAME_THREAD, 0, tid, text); }
 
 /* Of a domain that is none of ours nothing is taken. */
 static void hook_domain_mark(void *domain, const void *a)
@@ -147,21 +160,21 @@ static void hook_domain_category_a(void *domain, uint32_t id, const char *text)
 {
 	uint32_t d;
 	if (lac_domain_of(domain, &d))
-		keep_a(LAC_NAME_CATEGORY, d, id, text);
+		call_a(LAC_NAME_CATEGORY, d, id, text);
 }
 
 static void hook_domain_category_w(void *domain, uint32_t id, const wchar_t *text)
 {
 	uint32_t d;
 	if (lac_domain_of(domain, &d))
-		keep_w(LAC_NAME_CATEGORY, d, id, text);
+		call_w(LAC_NAME_CATEGORY, d, id, text);
 }
 
 /* A string of one domain may be used in another: its domain does not matter. */
-static void *hook_string_a(void *domain, const char *text) { (void)domain; return lac_name_handle(keep_a(LAC_NAME_STRING, 0, 0, text)); }
-static void *hook_string_w(void *domain, const wchar_t *text) { (void)domain; return lac_name_handle(keep_w(LAC_NAME_STRING, 0, 0, text)); }
-static void *hook_domain_create_a(const char *text) { return lac_name_handle(keep_a(LAC_NAME_DOMAIN, 0, 0, text)); }
-static void *hook_domain_create_w(const wchar_t *text) { return lac_name_handle(keep_w(LAC_NAME_DOMAIN, 0, 0, text)); }
+static void *hook_string_a(void *domain, const char *text) { (void)domain; return keep_a(LAC_NAME_STRING, text); }
+static void *hook_string_w(void *domain, const wchar_t *text) { (void)domain; return keep_w(LAC_NAME_STRING, text); }
+static void *hook_domain_create_a(const char *text) { return keep_a(LAC_NAME_DOMAIN, text); }
+static void *hook_domain_create_w(const wchar_t *text) { return keep_w(LAC_NAME_DOMAIN, text); }
 static void hook_domain_destroy(void *domain) { (void)domain; /* its events remain, and so does its name */ }
 
 /* --- the payload extension's ------------------------------------------------------------------------------------------------ */
@@ -263,7 +276,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(get_table ge
 	lac_nvtx_ready();
 	/* Another tool that was there first has its own handles for all that is registered: it gets all, or we do. */
 	int (*other)(get_table) = (int (*)(get_table))(uintptr_t)chained("InitializeInjectionNvtx2");
-	if (other && other(get)) {
+	if (other && other != InitializeInjectionNvtx2 && other(get)) {
 		atomic_store(&handed_over, true);
 		return 1;
 	}
@@ -299,7 +312,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(modu
 		F(hook_start_payload), F(hook_end_payload), F(hook_enabled)};
 	lac_enter();
 	int (*other)(module_info *) = (int (*)(module_info *))(uintptr_t)chained("InitializeInjectionNvtxExtension");
-	if (other && other(info))
+	if (other && other != InitializeInjectionNvtxExtension && other(info))
 		return 1;
 	if (!info || info->size < sizeof *info || info->module != MODULE_PAYLOAD || !info->n || !info->segments || !*lac_set()->dir)
 		return 0;

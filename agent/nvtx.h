@@ -50,19 +50,22 @@ void lac_nvtx_one(uint8_t what, uint32_t domain, uint64_t id, const lac_event *e
 
 typedef enum { LAC_NAME_DOMAIN = 1, LAC_NAME_STRING, LAC_NAME_CATEGORY, LAC_NAME_THREAD } lac_name_kind;
 
-/* A name. Never freed, never changed. */
-typedef struct {
+/* A name. Never freed; what it names and its own text never change. */
+typedef struct lac_name {
 	lac_name_kind kind;
-	uint32_t domain; /* the domain's number: of a domain its own, of the others the one that they belong to; 0: the default */
+	uint32_t domain; /* the domain's number: of a domain its own, of a category the one that it belongs to; 0: the default */
 	uint32_t key;    /* of a category its ID, of a thread its tid */
-	uint32_t index, hash, next; /* nvtx_names.c's */
-	atomic_bool written; /* its row went to the spool of this process */
+	uint32_t index, hash, next;               /* nvtx_names.c's */
+	_Atomic(const struct lac_name *) called;  /* of a category or thread: the string that it is called by now */
+	atomic_bool written;                      /* its row went to the spool of this process */
 	size_t bytes;
-	char text[]; /* ends with 0 */
+	char text[]; /* of a domain or string; ends with 0 */
 } lac_name;
 
-/* Finds or keeps a name. NULL: there is no room for more, or no memory. */
-const lac_name *lac_name_keep(lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes);
+/* Finds or keeps a domain or a string. NULL: there is no room for more, or no memory. */
+const lac_name *lac_name_keep(lac_name_kind kind, const char *text, size_t bytes);
+/* What a category or a thread is called from now on. */
+void lac_name_call(lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes);
 /* The handle that NVTX's user gets for a domain or string, and back; NULL for what is no such handle. */
 void *lac_name_handle(const lac_name *name);
 const lac_name *lac_name_of(lac_name_kind kind, const void *handle);

@@ -15,8 +15,11 @@
 #define BLOCKS 256u
 #define MOST_BYTES (32u << 20) /* of all that is kept */
 #define SLAB (256u << 10)
+/* The rest is for what is few and matters: domains, categories, threads. */
+#define MOST_STRINGS (BLOCK * BLOCKS / 8 * 7)
+#define STRING_SLABS (MOST_BYTES / SLAB / 8 * 7)
 #define MOST_TEXT (16u << 10) /* as lac_emit cuts */
-#define BUCKETS 4096u         /* a power of 2 */
+#define BUCKETS 32768u        /* a power of 2 */
 
 /* A handle is no pointer, so that one that is not ours is recognised and never followed. */
 #define HANDLE_MARK 0x4C4143ull
@@ -73,41 +76,31 @@ static lac_name *name_at(uint32_t index)
 	return block ? atomic_load_explicit(&block[index % BLOCK], memory_order_acquire) : NULL;
 }
 
-/* FNV-1a. Categories and threads are found by whom they name, since what counts is what they are called last. */
+/* FNV-1a, of what tells a name from others. */
 static uint32_t hash_of(lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes)
 {
-	uint32_t hash = 2166136261u;
-	uint32_t head[3] = {kind, kind == LAC_NAME_DOMAIN ? 0 : domain, key};
+	uint32_t hash = 2166136261u, head[3] = {kind, domain, key};
 	for (size_t i = 0; i < sizeof head; i++)
 		hash = (hash ^ ((const uint8_t *)head)[i]) * 16777619u;
-	if (kind == LAC_NAME_DOMAIN || kind == LAC_NAME_STRING)
-		for (size_t i = 0; i < bytes; i++)
-			hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
 	return hash;
 }
 
-/* The index + 1 of the name that is already kept, or 0. Under the lock. */
-static uint32_t find(uint32_t hash, lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes)
+/* Finds or adds a name; under the lock. */
+static lac_name *find(lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes)
 {
-	for (uint32_t i = atomic_load_explicit(&heads[hash % BUCKETS], memory_order_relaxed); i; ) {
+	uint32_t hash = hash_of(kind, domain, key, text, bytes);
+	atomic_uint *head = &heads[hash % BUCKETS];
+	for (uint32_t i = atomic_load_explicit(head, memory_order_relaxed); i; ) {
 		lac_name *name = name_at(i - 1);
-		bool same = name->bytes == bytes && !memcmp(name->text, text, bytes);
-		if (name->hash == hash && name->kind == kind && name->key == key && (kind == LAC_NAME_DOMAIN || name->domain == domain)) {
-			if (same)
-				return i;
-			if (kind == LAC_NAME_CATEGORY || kind == LAC_NAME_THREAD)
-				return 0; /* this is what it was called last */
-		}
+		if (name->hash == hash && name->kind == kind && name->key == key && (kind == LAC_NAME_DOMAIN || name->domain == domain) &&
+		    name->bytes == bytes && !memcmp(name->text, text, bytes))
+			return name;
 		i = name->next;
 	}
-	return 0;
-}
-
-/* Under the lock. */
-static lac_name *add(uint32_t hash, lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes)
-{
 	uint32_t index = atomic_load_explicit(&count, memory_order_relaxed);
-	if (index >= BLOCK * BLOCKS)
+	if (index >= BLOCK * BLOCKS || (kind == LAC_NAME_STRING && (index >= MOST_STRINGS || slabs >= STRING_SLABS)))
 		return NULL;
 	_Atomic(lac_name *) *block = atomic_load_explicit(&blocks[index / BLOCK], memory_order_relaxed);
 	if (!block && !(block = keep(BLOCK * sizeof *block)))
@@ -121,15 +114,13 @@ static lac_name *add(uint32_t hash, lac_name_kind kind, uint32_t domain, uint32_
 	name->domain = kind == LAC_NAME_DOMAIN ? ++domains : domain;
 	name->key = key;
 	name->hash = hash;
-	name->next = atomic_load_explicit(&heads[hash % BUCKETS], memory_order_relaxed);
+	name->next = atomic_load_explicit(head, memory_order_relaxed);
 	name->bytes = bytes;
-	atomic_init(&name->written, false);
 	memcpy(name->text, text, bytes);
-	name->text[bytes] = 0;
 	atomic_store_explicit(&block[index % BLOCK], name, memory_order_release);
 	/* In this order: a child of a fork that falls in between has a name that is not found, but no chain that ends in itself. */
 	atomic_store_explicit(&count, index + 1, memory_order_release);
-	atomic_store_explicit(&heads[hash % BUCKETS], index + 1, memory_order_release);
+	atomic_store_explicit(head, index + 1, memory_order_release);
 	return name;
 }
 
@@ -139,7 +130,8 @@ static void write_row(lac_name *name)
 	if (name->kind == LAC_NAME_STRING || atomic_exchange(&name->written, true))
 		return;
 	bool done = true;
-	lac_text text = {0, name->text, name->bytes};
+	const lac_name *called = name->kind == LAC_NAME_DOMAIN ? name : atomic_load(&name->called);
+	lac_text text = {0, called ? called->text : "", called ? called->bytes : 0};
 	if (name->kind == LAC_NAME_DOMAIN) {
 		spool_domain row = {.domain = name->domain};
 		text.at = LAC_AT(domain, name);
@@ -157,19 +149,33 @@ static void write_row(lac_name *name)
 		atomic_store(&name->written, false); /* the next window tries again */
 }
 
-const lac_name *lac_name_keep(lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes)
+/* After the lock was given back: a window that opened before it was taken is seen here, one that opens later sees the name. */
+static void write_now(lac_name *name)
 {
-	if (bytes > MOST_TEXT)
-		bytes = MOST_TEXT;
-	uint32_t hash = hash_of(kind, domain, key, text, bytes);
-	lock();
-	uint32_t i = find(hash, kind, domain, key, text, bytes);
-	lac_name *name = i ? name_at(i - 1) : add(hash, kind, domain, key, text, bytes);
-	unlock();
-	/* After the lock: a window that opened before it was taken is seen here, one that opens later sees the name. */
 	if (name && atomic_load(&lac_on))
 		write_row(name);
+}
+
+const lac_name *lac_name_keep(lac_name_kind kind, const char *text, size_t bytes)
+{
+	lock();
+	lac_name *name = find(kind, 0, 0, text, bytes < MOST_TEXT ? bytes : MOST_TEXT);
+	unlock();
+	write_now(name);
 	return name;
+}
+
+void lac_name_call(lac_name_kind kind, uint32_t domain, uint32_t key, const char *text, size_t bytes)
+{
+	lock();
+	lac_name *string = find(LAC_NAME_STRING, 0, 0, text, bytes < MOST_TEXT ? bytes : MOST_TEXT);
+	lac_name *name = string ? find(kind, domain, key, "", 0) : NULL;
+	bool anew = name && atomic_exchange(&name->called, string) != string;
+	if (anew)
+		atomic_store(&name->written, false);
+	unlock();
+	if (anew)
+		write_now(name);
 }
 
 void *lac_name_handle(const lac_name *name)

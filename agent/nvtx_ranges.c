@@ -244,10 +244,20 @@ void lac_nvtx_one(uint8_t what, uint32_t domain, uint64_t id, const lac_event *e
 	}
 }
 
-void lac_nvtx_window(void)
+static void next_window(void)
 {
 	atomic_store_explicit(&window_ns, lac_real_ns(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&window, 1, memory_order_release);
+}
+
+void lac_nvtx_begins(void)
+{
+	if (!atomic_load(&lac_on)) /* else what was pushed since is told already */
+		next_window();
+}
+
+void lac_nvtx_window(void)
+{
 	lac_names_write();
 	lac_nvtx_say();
 }
@@ -256,4 +266,5 @@ void lac_nvtx_forked(void)
 {
 	lac_names_forked();
 	lac_schemas_forked();
+	next_window();
 }
