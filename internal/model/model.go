@@ -9,6 +9,8 @@
 // Readers fill a Trace and call Finish; from then on nobody changes it.
 package model
 
+import "lacuna/internal/interval"
+
 // Rows of the tables that others point to. The compiler keeps them apart.
 type (
 	ProcessRow    uint32
@@ -50,6 +52,7 @@ type Trace struct {
 	Threads   []Thread
 	Domains   []Domain
 	Tracks    []CounterTrack
+	Windows   []interval.Span // when recording was on, in order, if it was on more than once; nil: once, or unknown
 
 	Kernels      Kernels
 	Copies       Copies

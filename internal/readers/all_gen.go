@@ -9,6 +9,7 @@ import (
 	"lacuna/internal/readers/ncu"
 	"lacuna/internal/readers/ncucsv"
 	"lacuna/internal/readers/nsys"
+	"lacuna/internal/readers/spool"
 	"lacuna/internal/readers/text"
 )
 
@@ -18,5 +19,6 @@ var All = []*reader.Format{
 	&ncu.Format,
 	&ncucsv.Format,
 	&nsys.Format,
+	&spool.Format,
 	&text.Format,
 }

@@ -1,0 +1,154 @@
+package spool
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"lacuna/internal/model"
+	raw "lacuna/internal/spool"
+)
+
+// A note is what a process says of itself. Fields are as spool.h lists them; what a kind does not have is zero.
+type note struct {
+	Kind    string          `json:"note"`
+	Why     string          `json:"why"`
+	State   string          `json:"state"`
+	Holder  string          `json:"holder"`
+	Version json.RawMessage `json:"version"`
+	Driver  json.RawMessage `json:"driver"`
+	Library string          `json:"library"`
+	Kinds   []string        `json:"kinds"`
+	Missing []struct {
+		What string `json:"what"`
+		Why  string `json:"why"`
+	} `json:"missing"`
+	CPUs   int    `json:"cpus"`
+	Kernel string `json:"kernel"`
+	Perf   string `json:"perf"`
+	NVML   string `json:"nvml"`
+	raw.LostNote
+}
+
+// note keeps a note. One that is no JSON of this form keeps its kind.
+func (s *stream) note(c *raw.Chunk) {
+	var n note
+	kind, err := c.Note(&n)
+	if err != nil {
+		n = note{}
+	}
+	n.Kind = kind
+	if kind == "end" {
+		s.ended = true
+	}
+	s.notes = append(s.notes, n)
+}
+
+// version is a number that a note gives as such or as text; 0: it is none.
+func version(m json.RawMessage) int {
+	n, err := strconv.Atoi(strings.Trim(string(m), `"`))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// A saying is a warning that several processes can have.
+type saying struct {
+	text      string
+	processes []string
+}
+
+// sayings gathers warnings, each once.
+type sayings struct{ all []saying }
+
+func (x *sayings) add(text string, s *stream) {
+	for i := range x.all {
+		if x.all[i].text == text {
+			x.all[i].processes = append(x.all[i].processes, s.name())
+			return
+		}
+	}
+	x.all = append(x.all, saying{text, []string{s.name()}})
+}
+
+// String is the sentence, and of which processes it is true.
+func (x saying) String() string {
+	const most = 3
+	names := x.processes
+	if len(names) > most {
+		names = append(names[:most:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, ", ") + ": " + x.text
+}
+
+// noteWords says what notes mean for who reads the capture.
+func (r *reading) noteWords() {
+	var said sayings
+	for _, s := range r.streams {
+		state := note{}
+		for _, n := range s.notes {
+			switch n.Kind {
+			case "refused":
+				said.add(fmt.Sprintf("no GPU work was recorded: %s; end that tool, or have it record", because(n.Why, "another tool has CUPTI")), s)
+			case "yielded":
+				said.add("no GPU work was recorded: --yield leaves CUPTI to others", s)
+			case "taken", "calls", "nvtx", "chain", "loss", "clock":
+				said.add(because(n.Why, n.Kind), s)
+			case "full":
+				said.add(fmt.Sprintf("for a while the spool could not be written (%s): what was recorded then is lost", because(n.Why, "the disk was full")), s)
+			case raw.NoteLost:
+				r.damaged(n.LostNote, s.name())
+			case "state":
+				state = n
+			}
+		}
+		if state.State == "failed" {
+			said.add("GPU work could not be recorded: "+because(state.Why, "lacuna doctor says what is missing"), s)
+		}
+		kernels := s.rows["Kernels"]
+		if !s.ended && !s.recorder && kernels.To > kernels.From {
+			said.add("did not end by itself (it was killed, or still runs): what it did in its last half second may be missing", s)
+		}
+		if s.from.Begin.Role == "" {
+			r.warn("the beginning of a process' stream is damaged: which process it was is not known")
+		}
+	}
+	for _, x := range said.all {
+		r.warn(x.String())
+	}
+}
+
+func because(why, otherwise string) string {
+	if why == "" {
+		return otherwise
+	}
+	return why
+}
+
+// damaged counts what of a stream is damaged, as Pack noted it.
+func (r *reading) damaged(l raw.LostNote, where string) {
+	if l.Bytes > 0 || l.Chunks > 0 {
+		r.trace.Losses.Add(model.LossUnreadableTable, max(l.Chunks, 1), fmt.Sprintf("%s: %d chunks, %d bytes", where, l.Chunks, l.Bytes))
+	}
+	if l.Cut > 0 {
+		r.trace.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("%s: the last %d bytes of its spool are the beginning of a chunk", where, l.Cut))
+	}
+}
+
+// scanned counts what the scan of the file lost.
+func (r *reading) scanned(l raw.Lost) {
+	if l.Bytes > 0 || l.Chunks > 0 {
+		r.trace.Losses.Add(model.LossUnreadableTable, max(l.Chunks, l.Places), fmt.Sprintf("%d chunks; %d bytes from byte %d on", l.Chunks, l.Bytes, l.First))
+	}
+	if l.Unexplained > 0 {
+		r.trace.Losses.Add(model.LossUnreadableTable, l.Unexplained, "chunks whose rows are not as long as their table says")
+	}
+	switch {
+	case l.Why != nil:
+		r.trace.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("the file cannot be unpacked to its end: %v", l.Why))
+	case l.Cut > 0:
+		r.trace.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("the last %d bytes are the beginning of a chunk", l.Cut))
+	}
+}
