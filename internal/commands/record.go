@@ -32,14 +32,13 @@ and %q{VAR} in it are the host, the process and a variable). Then the report is
 printed to stderr: stdout is the program's. There is no shell: for one, sh -c.
 
 Ctrl-C stops recording and saves, whatever the program does; Ctrl-C again kills
-it. If lacuna itself is killed, NAME.spools stays: lacuna record pack NAME.spools.
+it. The exit status is the program's.
 
-While programs run, in another terminal:
-
-  start    begin recording in a program started with --armed, or again
+  start    begin recording, in a program that was started with --armed, or again
   stop     stop, pack what there is, and print the report; the program goes on
   status   what each recorded process does
-  pack     pack the spools in a folder into one file
+  pack     pack into one file the folder NAME.spools, which stays if lacuna is
+           killed itself: lacuna record pack NAME.spools
 
 docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 	Examples: []string{
@@ -49,7 +48,7 @@ docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 		"lacuna record status",
 	},
 	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "format": statusFormats},
-	No:       "start or stop reached no program; a recorded program's own status",
+	No:       "start or stop reached no program",
 	Setup: func(flags *pflag.FlagSet) Run {
 		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
 		c := &recordCall{
@@ -124,6 +123,9 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 	if o.GPU != nil {
 		defer o.GPU.Close()
 	}
+	if o.Window.Kind == record.Armed {
+		env.remark("armed: nothing is recorded until, in another terminal, lacuna record start")
+	}
 	result, err := record.Run(ctx, o)
 	if err != nil {
 		var start *record.StartError
@@ -148,6 +150,9 @@ func (c *recordCall) options(env *Env, args []string) (record.Options, error) {
 		if c.flags.Changed(name) {
 			return o, errCall("record: --%s is of lacuna record start, stop and status; a program named like these is run with lacuna record -- %s", name, args[0])
 		}
+	}
+	if _, err := strconv.Atoi(args[0]); err == nil && c.flags.Changed("sample") {
+		return o, errCall("record: %s is no program; a number goes with --sample by =: --sample=%s", args[0], args[0])
 	}
 	if err := c.limits(); err != nil {
 		return o, err

@@ -29,9 +29,10 @@ type Recorded struct {
 	Why     string // of that state
 	Holder  string // who has CUPTI, if it was refused; "" unknown
 	Missing []Missing
-	Windows int  // times that recording began
-	Full    bool // the disk was full for a time
-	Fork    bool // a fork of a recorded process: its GPU work cannot be recorded
+	Others  []string // what it noted of other tools in the process
+	Windows int      // times that recording began
+	Full    bool     // the disk was full for a time
+	Fork    bool     // a fork of a recorded process: its GPU work cannot be recorded
 
 	Work, Calls, Ranges int64 // kernels, copies, memsets and whole graphs; calls; NVTX
 	Account             spool.Account
@@ -129,6 +130,10 @@ func (r *Recorded) note(c *spool.Chunk) {
 		if said.State != r.State || said.Why != "" {
 			r.State, r.Why = said.State, said.Why
 		}
+	case "taken":
+		r.Others = append(r.Others, said.Why)
+	case "chain":
+		r.Others = append(r.Others, "the library that CUDA_INJECTION64_PATH named before could not be loaded: "+said.Why)
 	case "full":
 		r.Full = true
 	case "fork":

@@ -112,6 +112,12 @@ func (a *fakeAgent) open() {
 	_ = a.w.Note("cupti", map[string]any{"version": 130000})
 }
 
+func (a *fakeAgent) now() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state
+}
+
 // kernels records some kernels.
 func (a *fakeAgent) kernels(n int) {
 	a.mu.Lock()
@@ -146,8 +152,10 @@ func program(words []string) int {
 		case "account":
 			_ = a.w.Append(spool.Account{Records: 10, Dropped: uint64(n), CuptiDropped: 3, Unfinished: 1})
 			_ = a.w.Flush()
-		case "say":
-			fmt.Println(how)
+		case "await": // a state of the agent
+			for a.now() != how {
+				time.Sleep(5 * time.Millisecond)
+			}
 		case "cat":
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			fmt.Print(line)

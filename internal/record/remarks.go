@@ -35,8 +35,8 @@ func (c *Contents) work() (n int64) {
 
 // nothing says why no process has written a spool.
 func (c *Contents) nothing(o *Options) []string {
-	if o.Window.Kind == Armed {
-		return []string{"nothing was recorded: recording was never begun. While the program runs: lacuna record start --all"}
+	if why := never(o.Window); why != "" {
+		return []string{why + "; or no process of the program used CUDA or NVTX at all"}
 	}
 	had := "the recording holds clocks and threads only"
 	if c.Counters > 0 || c.Samples > 0 {
@@ -81,6 +81,9 @@ func (c *Contents) troubled() (out []string) {
 		case a.Fork && a.Work == 0 && a.Calls == 0 && a.Ranges > 0:
 			continue // a worker, as they should be
 		}
+		for _, what := range a.Others {
+			add(a, what)
+		}
 		for _, m := range a.Missing {
 			add(a, fmt.Sprintf("CUPTI does not record %s: %s", m.What, m.Why))
 		}
@@ -110,22 +113,31 @@ func (c *Contents) empty(o *Options) []string {
 	switch {
 	case c.work() > 0 || troubled:
 		return nil
-	case windows == 0 && o.Window.Kind == Steps:
-		name := "step, iter, iteration or batch and a number"
-		if o.Window.Range != "" {
-			name = o.Window.Range
-		}
-		return []string{fmt.Sprintf("recording never began: fewer than %d NVTX ranges called %s were seen; --step-range names others, and a recording without --steps shows what ranges there are", o.Window.From+1, name)}
-	case windows == 0 && o.Window.Kind == Profiler:
-		return []string{"recording never began: the program did not call cudaProfilerStart (torch.cuda.profiler.start)"}
-	case windows == 0 && o.Window.Kind == Delayed:
-		return []string{fmt.Sprintf("recording never began: the program ended before --delay %v", o.Window.Delay)}
-	case windows == 0 && o.Window.Kind == Armed:
-		return []string{"nothing was recorded: recording was never begun. While the program runs: lacuna record start --all"}
+	case windows == 0 && never(o.Window) != "":
+		return []string{never(o.Window)}
 	case !cupti && calls == 0:
 		return []string{fmt.Sprintf("no CUDA call was seen: %s of NVTX were recorded", count(ranges, "event", "events"))}
 	}
 	return []string{"no GPU work was seen while recording was on: CUDA was there, but no kernel ran and nothing was copied"}
+}
+
+// never says why a window has never opened; "" of those that always do.
+func never(w Window) string {
+	switch w.Kind {
+	case Steps:
+		name := "step, iter, iteration or batch and a number"
+		if w.Range != "" {
+			name = w.Range
+		}
+		return fmt.Sprintf("recording never began: fewer than %d NVTX ranges called %s were seen in a process (a recording without --steps shows what ranges there are; --step-range names them)", w.From+1, name)
+	case Profiler:
+		return "recording never began: the program did not call cudaProfilerStart (torch.cuda.profiler.start)"
+	case Delayed:
+		return fmt.Sprintf("recording never began: no process lived longer than --delay %v", w.Delay)
+	case Armed:
+		return "recording was never begun: while the program runs, lacuna record start"
+	}
+	return ""
 }
 
 // dropped says what could not be kept, with the remedy.

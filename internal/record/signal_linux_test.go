@@ -237,7 +237,7 @@ func TestKilledRecorder(t *testing.T) {
 // An armed program records when it is asked to, as often as wanted, and costs no file before.
 func TestArmed(t *testing.T) {
 	t.Parallel()
-	r := begin(t, alone, Armed, "cuda", "kernels=3", "sleep=1500", "kernels=5", "sleep=1500", "kernels=7")
+	r := begin(t, alone, Armed, "cuda", "kernels=3", "await=recording", "kernels=5", "await=stopped", "kernels=7")
 	pid := waitForAgent(t, r)
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(r.output), "*.spools", "*-*.spool")); len(found) > 0 {
 		t.Errorf("it writes already: %v", found)
@@ -246,14 +246,18 @@ func TestArmed(t *testing.T) {
 	if err != nil || s.State != StateRecording || s.Spool == "" || s.Pid != pid {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	time.Sleep(1500 * time.Millisecond)
-	s, err = Ask(t.Context(), pid, "stop")
-	if err != nil || s.State != StateStopped || s.Records != 5 {
-		t.Errorf("%+v, %v", s, err)
+	for deadline := time.Now().Add(10 * time.Second); s.Records < 5 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if s, err = Ask(t.Context(), pid, "status"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	part := filepath.Join(t.TempDir(), "part.lacuna")
 	if p, err := Pack(t.Context(), []string{s.Spool}, part, false); err != nil || p.Contents.work() != 5 || len(p.Contents.Remarks()) > 0 {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("while it records: %+v, %v", p, err)
+	}
+	s, err = Ask(t.Context(), pid, "stop")
+	if err != nil || s.State != StateStopped || s.Records != 5 {
+		t.Errorf("%+v, %v", s, err)
 	}
 	if status := r.end(); status != 0 || !strings.Contains(r.said.String(), "kernels: 5\n") {
 		t.Errorf("exit status %d:\n%s", status, r.said)

@@ -8,7 +8,8 @@ import (
 
 // A Status is what an agent says of itself when asked.
 type Status struct {
-	State   string `json:"state"` // armed, recording, stopped, refused, yielded, failed, off
+	Error   string `json:"error,omitempty"` // why it did not do what it was asked
+	State   string `json:"state"`           // armed, recording, stopped, refused, yielded, failed, off
 	Why     string `json:"why"`
 	Pid     int    `json:"pid"`
 	Spool   string `json:"spool"` // its file; "": it has not written yet
@@ -35,6 +36,9 @@ func (s Status) Words() string {
 	}
 	if s.Why != "" && s.State != StateRecording && s.State != StateArmed {
 		text += " (" + s.Why + ")"
+	}
+	if s.Error != "" {
+		text += ": " + s.Error
 	}
 	if s.Spool == "" {
 		return text
