@@ -247,7 +247,7 @@ static int open_window(const char *why, double seconds)
 	lac_nvtx_window();
 	close_at = seconds > 0 ? lac_mono_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 	note_state();
-	lac_writer_clock();
+	lac_clock_row();
 	if (gpu)
 		gpu_start();
 	return 0;
@@ -280,6 +280,7 @@ static bool close_window(const char *why)
 
 void lac_window_last(const char *why)
 {
+	lac_window_tick(); /* a window that was to open a moment ago, and has events waiting */
 	pthread_mutex_lock(&gate);
 	w.last = true;
 	pthread_mutex_unlock(&gate);

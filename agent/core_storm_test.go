@@ -1,0 +1,259 @@
+//go:build linux && (amd64 || arm64)
+
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lacuna/internal/spool"
+)
+
+// storm: some threads at a time, in rounds, with texts of all sizes.
+func (d coreDriver) storm(t *testing.T) {
+	for _, test := range []struct{ threads, rounds, events, pause, bytes int }{
+		{8, 4, 1000, 100, 0},
+		{4, 1, 3000, 10, 300},
+		{2, 1, 40, 1, 16384},
+		{1, 1, 0, 0, 0},
+	} {
+		dir := t.TempDir()
+		c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "storm", fmt.Sprint(test.threads), fmt.Sprint(test.rounds), fmt.Sprint(test.events),
+			fmt.Sprint(test.pause), fmt.Sprint(test.bytes))
+		if want := test.threads * test.rounds * test.events; c.emitted != want || c.taken+c.dropped != want {
+			t.Errorf("%+v: %+v, want %d emitted", test, c, want)
+		}
+		s := only(t, readSpools(t, dir, false), c.dropped)
+		if n, gaps := checkEvents(t, s, test.bytes); n != c.taken || gaps > c.dropped {
+			t.Errorf("%+v: %d events with %d missing between them; %+v", test, n, gaps, c)
+		}
+	}
+}
+
+// dyingThreads: 4,000 threads, one after the other and at once; memory stays within its bound.
+func (d coreDriver) dyingThreads(t *testing.T) {
+	most := 400
+	if d.plain() {
+		most = 4000
+	}
+	for _, test := range []struct{ threads, rounds int }{{100, most / 100}, {most, 1}} {
+		dir := t.TempDir()
+		c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "storm", fmt.Sprint(test.threads), fmt.Sprint(test.rounds), "5", "1")
+		s := only(t, readSpools(t, dir, false), c.dropped)
+		if n, _ := checkEvents(t, s, 0); n != c.taken || c.emitted != most*5 || c.dropped != 0 {
+			t.Errorf("%+v: %d events; %+v", test, n, c)
+		}
+		for _, a := range s.accounts {
+			if a.Memory > 256<<20 {
+				t.Errorf("%+v: %d bytes of memory", test, a.Memory)
+			}
+		}
+	}
+}
+
+// fork: children that are forked while other threads emit write spools of their own, if they emit.
+func (d coreDriver) fork(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "fork", "16")
+	streams := readSpools(t, dir, false)
+	parent := int64(0)
+	pids := make(map[int64]bool)
+	for _, s := range streams {
+		pids[s.begin.Pid] = true
+		if _, forked := s.note("fork"); !forked {
+			parent = s.begin.Pid
+		}
+	}
+	events := 0
+	for _, s := range streams {
+		n, _ := checkEvents(t, s, 0)
+		events += n
+		if fork, forked := s.note("fork"); forked && !pids[fork.Parent] {
+			t.Errorf("a fork of %d, which has no spool", fork.Parent)
+		}
+		if s.begin.Pid != parent && n == 0 {
+			t.Errorf("process %d never emitted, and has a spool", s.begin.Pid)
+		}
+		checkEnd(t, s, int(s.accounts[len(s.accounts)-1].Dropped))
+	}
+	// 12 of 16 children emit, 4 of those fork one that does.
+	if len(streams) != 17 || parent == 0 || events != c.taken || c.taken+c.dropped != c.emitted {
+		t.Errorf("%d spools, %d events; %+v", len(streams), events, c)
+	}
+}
+
+// kill: whatever the moment of a SIGKILL, what was flushed is there.
+func (d coreDriver) kill(t *testing.T) {
+	times := 20
+	if !d.plain() {
+		times = 4
+	}
+	for i := range times {
+		dir := t.TempDir()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		cmd := d.command(ctx, dir, []string{"LACUNA_FLUSH_MS=20"}, "storm", "4", "1", "1000000", "20")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300*time.Millisecond + time.Duration(i*7919%100)*time.Millisecond)
+		killed := time.Now()
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); !signalled(err) {
+			t.Fatalf("it ended by itself: %v", err)
+		}
+		cancel()
+		streams := readSpools(t, dir, true)
+		if len(streams) != 1 || len(streams[0].events) == 0 {
+			t.Fatalf("killed after %v: %d streams", 300+i, len(streams))
+		}
+		s := streams[0]
+		dropped := 0
+		if n := len(s.accounts); n > 0 {
+			dropped = int(s.accounts[n-1].Dropped)
+		}
+		if _, gaps := checkEvents(t, s, 0); gaps > 0 && dropped == 0 {
+			t.Errorf("%d events missing before the last, none counted", gaps)
+		}
+		// A flush a 20th of a second, and a machine that others use.
+		last := time.Unix(0, int64(s.events[len(s.events)-1].Time))
+		if late := killed.Sub(last); late > 2*time.Second {
+			t.Errorf("the last event is %v before the kill", late)
+		}
+	}
+}
+
+// signals: a handler that emits in the middle of an event drops its own, and breaks nothing.
+func (d coreDriver) signals(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := d.run(t, dir, nil, "signals", "200000")
+	s := only(t, readSpools(t, dir, false), c.dropped)
+	if n, _ := checkEvents(t, s, 0); n != c.taken || c.emitted <= 200000 {
+		t.Errorf("%d events; %+v", n, c)
+	}
+}
+
+// backPressure: a program that outruns a tiny memory is not held up; what does not fit is counted.
+func (d coreDriver) backPressure(t *testing.T) {
+	events := "100000"
+	if d.plain() {
+		events = "1000000"
+	}
+	for _, memory := range []string{"256", "1"} {
+		dir := t.TempDir()
+		c, out := d.run(t, dir, []string{"LACUNA_MEMORY_MB=" + memory}, "cost", events)
+		s := only(t, readSpools(t, dir, false), c.dropped)
+		if len(s.events) != c.taken || c.taken+c.dropped != c.emitted {
+			t.Errorf("memory %s: %d events; %+v", memory, len(s.events), c)
+		}
+		var ns, wall float64
+		if _, err := fmt.Sscanf(out, "ns %f wall %f", &ns, &wall); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("memory %s MB: %.0f ns of CPU and %.0f ns an event, of %d dropped %d", memory, ns, wall, c.emitted, c.dropped)
+		if d.plain() && ns > 5000 {
+			t.Errorf("memory %s: %.0f ns an event", memory, ns)
+		}
+	}
+}
+
+// enter: sixteen threads enter at once, and recording is on when each returns.
+func (d coreDriver) enter(t *testing.T) {
+	dir := t.TempDir()
+	d.run(t, dir, nil, "enter")
+	if s := only(t, readSpools(t, dir, false), 0); len(s.windows) != 2 {
+		t.Errorf("windows %+v", s.windows)
+	}
+}
+
+// inject: CUDA and NVTX come in at once. There is no CUPTI, which is said; NVTX goes on; the library that was there before is called once.
+func (d coreDriver) inject(t *testing.T) {
+	dir := t.TempDir()
+	source, library, called := filepath.Join(dir, "chain.c"), filepath.Join(dir, "chain.so"), filepath.Join(dir, "called")
+	code := `#include <fcntl.h>
+#include <unistd.h>
+int InitializeInjection(void) { int fd = open("` + called + `", O_WRONLY|O_CREAT|O_APPEND, 0600); return write(fd, "x", 1) == 1; }`
+	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	c, _ := d.run(t, dir, []string{"LACUNA_CHAIN=" + library, "LACUNA_CUPTI=" + filepath.Join(dir, "none.so")}, "inject")
+	s := only(t, readSpools(t, dir, false), 0)
+	failed := false
+	for _, n := range s.notes {
+		failed = failed || n.Note == "state" && n.State == "failed" && n.Why != ""
+	}
+	if !failed || len(s.events) != 200 || c.taken < 200 {
+		t.Errorf("%d events, notes %+v", len(s.events), s.notes)
+	}
+	if text, err := os.ReadFile(called); err != nil || string(text) != "x" {
+		t.Errorf("the library before was called %q: %v", text, err)
+	}
+}
+
+// exec: a program that replaces itself goes on in the same file, as a stream of its own.
+func (d coreDriver) exec(t *testing.T) {
+	dir := t.TempDir()
+	d.run(t, dir, []string{"LACUNA_FLUSH_MS=20"}, "exec")
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
+	streams := readSpools(t, dir, true)
+	if len(paths) != 1 || len(streams) != 2 || len(streams[0].events) != 1 || len(streams[1].events) != 10 {
+		t.Fatalf("%d files, %d streams", len(paths), len(streams))
+	}
+	checkEnd(t, streams[1], 0)
+}
+
+// names: what is kept of names has a bound; over it, that is said.
+func (d coreDriver) names(t *testing.T) {
+	if !d.plain() {
+		t.Skip("600,000 names, in the plain build only")
+	}
+	dir := t.TempDir()
+	d.run(t, dir, nil, "names", "600000")
+	f, err := filepath.Glob(filepath.Join(dir, "*.spool"))
+	if err != nil || len(f) != 1 {
+		t.Fatal(f, err)
+	}
+	in, err := os.Open(f[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	many, notes, rows, kept := spool.Text(0), 0, 0, 0
+	scanner := spool.NewScanner(in)
+	for scanner.Next() {
+		c := scanner.Chunk()
+		switch {
+		case c.Type == spool.TypeTexts:
+			c.Texts(func(id spool.Text, text []byte) {
+				if string(text) == "(too many names)" {
+					many = id
+				}
+			})
+		case c.Type == spool.TypeNote:
+			if kind, err := c.Note(nil); err == nil && kind == "loss" {
+				notes++
+			}
+		case c.Table != nil && c.Table.Name == "nvtx":
+			name := c.Column("name")
+			for i := range c.Count {
+				rows++
+				if many == 0 || spool.At[spool.Text](name, i) != many {
+					kept++
+				}
+			}
+		}
+	}
+	// 64 MiB hold 500,000 names of 100 bytes with their entries of 32.
+	if rows != 600000 || notes != 1 || kept < 400000 || kept > 560000 {
+		t.Errorf("%d rows, %d with their name, %d notes", rows, kept, notes)
+	}
+}
