@@ -131,7 +131,7 @@ void lac_calls_waits(bool on);
 
 /* Whether LACUNA_KINDS has this name; where it is empty, all have that cost little. */
 bool lac_kinds_group(const char *group);
-/* Whether CUPTI can make records at all: its result for the smallest kind, which is left off. */
+/* Whether CUPTI can make records at all: its result for the smallest kind, that of devices. */
 uint32_t lac_kinds_probe(void);
 /* Switches all kinds and resource callbacks; once is enough, more do nothing. From any thread, also from a call's callback. */
 void lac_kinds_on(void);

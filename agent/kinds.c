@@ -35,7 +35,7 @@ static kind kinds[] = {
 	{.kind = CUPTI_MEMORY_POOL, .name = "pool", .group = "memory"},
 	{.kind = CUPTI_JIT, .name = "jit", .group = "jit"},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, DEVICE = 0 };
 
 static atomic_bool switched; /* whether they are on */
 
@@ -68,8 +68,7 @@ static uint32_t turn(uint32_t number, bool on)
 uint32_t lac_kinds_probe(void)
 {
 	const uint32_t result = turn(CUPTI_DEVICE, true);
-	if (result == CUPTI_OK)
-		turn(CUPTI_DEVICE, false);
+	atomic_store(&kinds[DEVICE].on, result == CUPTI_OK); /* and stays so: each enabling gives a record of each device */
 	return result;
 }
 
@@ -91,7 +90,7 @@ void lac_kinds_on(void)
 	turn_callbacks(true);
 	for (size_t i = 0; i < KINDS; i++) {
 		kind *k = &kinds[i];
-		if (!lac_kinds_group(k->group) || (k->kind == CUPTI_GRAPH_TRACE && lac_set()->nodes))
+		if (!lac_kinds_group(k->group) || (k->kind == CUPTI_GRAPH_TRACE && lac_set()->nodes) || atomic_load(&k->on))
 			continue;
 		const bool selected = k->domain != 0 && lac_calls_select(k->domain, true);
 		const uint32_t result = selected ? CUPTI_OK : turn(k->kind, true);
