@@ -1,5 +1,5 @@
 /* A training loop in small, for the tests of lacuna record: against the driver and the CUPTI in agent/test, no GPU.
- * loop STEPS MS [prof A B | profiler A B]: each step copies, launches 3 kernels, and waits; then the host works for MS. With profiler,
+ * loop STEPS MS [profiler A B]: each step copies, launches 3 kernels, and waits; then the host works for MS. With profiler,
  * cudaProfilerStart comes before step A and cudaProfilerStop before step B. On SIGINT it ends after the step, with status 3. */
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		static char host[4096], device[4096];
 		cudaMemcpyAsync(device, host, sizeof host, 1, NULL);
 		for (int k = 0; k < 3; k++)
-			cudaLaunchKernel((void *)main, (dim3){64, 1, 1}, (dim3){128, 1, 1}, NULL, 0, NULL);
+			cudaLaunchKernel("gemm", (dim3){64, 1, 1}, (dim3){128, 1, 1}, NULL, 0, NULL);
 		cudaDeviceSynchronize();
 		nvtxRangePushA("data_load");
 		usleep((useconds_t)ms * 1000);
