@@ -14,8 +14,6 @@ func explain(err error, events int) error {
 	return c.reason(err)
 }
 
-func explainRing(err error) error { return ringReason(err) }
-
 // here is how things stand for this process.
 func here() circumstances {
 	return circumstances{

@@ -24,6 +24,7 @@ type module struct {
 	functions []function // sorted by address
 	names     [len(symbolTables)]span
 	stubs     []span // in memory: jumps to functions of other libraries
+	cfi       *cfi   // of an unwinder's modules, which have nothing else
 }
 
 // A function is 24 bytes, of which there may be millions. size is never 0.

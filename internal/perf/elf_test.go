@@ -85,10 +85,12 @@ func TestVDSO(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSymbols("/proc")
+	in := &mapping{start: 0x7000, end: 0x7000 + uint64(len(image)), path: vdsoModule}
 	for _, f := range m.functions {
 		if want := m.text(f); strings.Contains(want, "clock_gettime") {
-			if got := s.inVDSO(f.address); got != want { // it begins with its only segment, at 0
-				t.Errorf("%q, want %s", got, want)
+			// It begins with its only segment, at 0.
+			if got, found, _ := s.name(newSpace(1), in, 0x7000+f.address); !found || got != (named{want, vdsoModule}) {
+				t.Errorf("%v, want %s", got, want)
 			}
 			return
 		}

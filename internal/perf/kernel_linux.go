@@ -26,6 +26,16 @@ type events struct {
 	root     int // the process attached to
 }
 
+// dumpBytes is how much of a stack a dump has: some 25 calls of Python functions, each of which takes 600 bytes, or 150 of C.
+// leastWithDumps is the ring that holds enough of them.
+const (
+	dumpBytes      = 16 << 10
+	leastWithDumps = 256 << 10
+)
+
+// dumps says whether samples have registers and stack.
+func (e *events) dumps() bool { return e.attr.Sample_type&sampleDump != 0 }
+
 var _ kernel = (*events)(nil)
 
 // attributes is what is asked of every event. Context switches and comm records need no right of their own.
@@ -45,6 +55,10 @@ func attributes(o Options) unix.PerfEventAttr {
 	}
 	if o.Switches {
 		a.Bits |= unix.PerfBitContextSwitch
+	}
+	if runtime.GOARCH == "amd64" {
+		a.Sample_type |= sampleDump
+		a.Sample_regs_user, a.Sample_stack_user = dumpRegs, dumpBytes
 	}
 	return a
 }
@@ -112,7 +126,7 @@ func attach(pid int, o Options) (opened, error) {
 		return opened{}, err
 	}
 	stats.CPUs = len(e.rings)
-	return opened{e, stats}, nil
+	return opened{e, e.dumps(), stats}, nil
 }
 
 // launch opens events on a thread of our own that starts the program and then ends: the program inherits them, and its exec
@@ -138,11 +152,26 @@ func launch(o Options, start func() error) (opened, error) {
 		return opened{}, err
 	}
 	stats.CPUs = len(e.rings)
-	return opened{e, stats}, nil
+	return opened{e, e.dumps(), stats}, nil
 }
 
-// open opens an event for each thread and CPU. A thread that has ended meanwhile, and a CPU that went offline, are passed over.
+// open opens events; without dumps where there is no room for rings that hold enough of them.
 func (e *events) open(threads, cpus []int) error {
+	begun := len(e.rings) > 0
+	err := e.openEach(threads, cpus)
+	if e.dumps() && !begun && errors.Is(err, errRing) {
+		e.close()
+		clear(e.first)
+		clear(e.attached)
+		e.attr.Sample_type &^= sampleDump
+		e.attr.Sample_regs_user, e.attr.Sample_stack_user = 0, 0
+		err = e.openEach(threads, cpus)
+	}
+	return err
+}
+
+// openEach opens an event for each thread and CPU. A thread that has ended meanwhile, and a CPU that went offline, are passed over.
+func (e *events) openEach(threads, cpus []int) error {
 	opened := 0
 	for _, tid := range threads {
 		for _, cpu := range cpus {
@@ -185,7 +214,11 @@ func (e *events) toRing(fd, cpu int) error {
 	}
 	page := os.Getpagesize()
 	var err error
-	for size := ringBytes; size >= minRingBytes; size /= 2 {
+	least := minRingBytes
+	if e.dumps() {
+		least = leastWithDumps
+	}
+	for size := ringBytes; size >= least; size /= 2 {
 		var mapped []byte
 		if mapped, err = unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
 			e.rings = append(e.rings, &ring{cpu: cpu, mapped: mapped, page: mapped[:page], data: mapped[page:]})
@@ -193,7 +226,7 @@ func (e *events) toRing(fd, cpu int) error {
 			return nil
 		}
 	}
-	return explainRing(err)
+	return ringReason(err)
 }
 
 func (e *events) drain(visit func(cpu int, record []byte)) (broken int64) {

@@ -3,10 +3,12 @@ package perf
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +56,9 @@ func hot(t *testing.T, r *recording, s Stats, seconds float64) {
 	if want := 2 * seconds; weight < 0.8*want || weight > 1.3*want {
 		t.Errorf("samples stand for %.2f s of CPU time, want about %.2f", weight, want)
 	}
+	if runtime.GOARCH == "amd64" && s.Whole*10 < s.Samples*9 {
+		t.Errorf("%d of %d stacks go to where their thread began", s.Whole, s.Samples)
+	}
 	if !r.named("worker") {
 		t.Errorf("no thread is named worker: %v", r.tasks)
 	}
@@ -61,10 +66,13 @@ func hot(t *testing.T, r *recording, s Stats, seconds float64) {
 
 func TestLaunch(t *testing.T) {
 	needs(t)
-	for _, kind := range []string{"-pie", "-no-pie"} {
+	for _, kind := range []string{"-fPIE -pie", "-fno-pie -no-pie", "-O2 -fomit-frame-pointer"} {
 		t.Run(kind, func(t *testing.T) {
+			if strings.Contains(kind, "omit") && runtime.GOARCH != "amd64" {
+				t.Skip("NOT TESTED: frame pointers are needed here")
+			}
 			r := newRecording(t)
-			cmd := exec.Command(compiled(t, "hot.c", map[string]string{"-pie": "-fPIE", "-no-pie": "-fno-pie"}[kind], kind), "1")
+			cmd := exec.Command(compiled(t, "hot.c", strings.Fields(kind)...), "1")
 			session, err := Launch(t.Context(), Options{Switches: true, Writer: r.w}, cmd.Start)
 			if err != nil {
 				t.Fatal(err)
@@ -167,6 +175,57 @@ func TestStopBeforeTheEnd(t *testing.T) {
 	if len(r.samples) == 0 || stats.Switches != 0 {
 		t.Errorf("%+v", stats)
 	}
+}
+
+// Python's functions are seen by name, in whole stacks, though it is compiled without frame pointers.
+func TestPython(t *testing.T) {
+	needs(t)
+	python := python312()
+	if python == "" || runtime.GOARCH != "amd64" {
+		t.Skip("NOT TESTED: there is no Python 3.12 or later here that can name its functions")
+	}
+	r := newRecording(t)
+	cmd := exec.Command(python, filepath.Join("testdata", "hot.py"))
+	cmd.Env = append(os.Environ(), "PYTHONPERFSUPPORT=1")
+	session, err := Launch(t.Context(), Options{Writer: r.w}, cmd.Start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	stats := session.Stop()
+	r.read(t)
+	_ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", cmd.Process.Pid))
+	t.Logf("%+v", stats)
+	file, err := filepath.Abs(filepath.Join("testdata", "hot.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := 0.0
+	for _, name := range []string{"testdata/hot.py", file} {
+		forward += r.share("Model.forward (" + name + ")")
+		for function, want := range map[string]float64{"heavy": 0.75, "light": 0.25} {
+			if got := r.share(function + " (" + name + ")"); got > 0 && math.Abs(got-want) > 0.15 {
+				t.Errorf("%s has %.0f%% of the samples, want %.0f%%", function, 100*got, 100*want)
+			}
+		}
+	}
+	if forward < 0.8 { // the rest is the start of the interpreter
+		t.Errorf("Model.forward has %.0f%% of the samples", 100*forward)
+	}
+}
+
+// python312 is a Python that names its functions for profilers, or "".
+func python312() string {
+	found, _ := filepath.Glob(filepath.Join(os.Getenv("HOME"), ".pyenv/versions/3.1[2-9]*/bin/python3"))
+	for _, name := range append([]string{"python3", "python3.12", "python3.13", "python3.14"}, found...) {
+		out, err := exec.Command(name, "-X", "perf", "-c", "import sys, os; print(sys.is_stack_trampoline_active()); os.remove(f'/tmp/perf-{os.getpid()}.map')").Output()
+		if err == nil && strings.HasPrefix(string(out), "True") {
+			return name
+		}
+	}
+	return ""
 }
 
 func TestErrors(t *testing.T) {

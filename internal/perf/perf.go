@@ -1,11 +1,12 @@
 // Package perf samples where the threads of a program are on the CPU, and when they leave it, with Linux's
-// perf_event_open: the software clock, which needs no counters of the processor, and stacks by frame pointers.
+// perf_event_open: the software clock, which needs no counters of the processor. Stacks are followed by call frame information on
+// x86-64, since most programs there, Python among them, are compiled without frame pointers; elsewhere by frame pointers.
 //
 // How a sample becomes rows of a spool:
 //
 //  1. One event a CPU, inherited by every thread and child, writes into one ring a CPU (kernel_linux.go).
-//  2. A goroutine drains the rings every drainEvery, parses records (record.go), puts those of all CPUs in order of time,
-//     and follows the address spaces of the processes (space.go). Context switches are written at once.
+//  2. A goroutine drains the rings on a timer, parses records (record.go), puts those of all CPUs in order of time, follows
+//     the address spaces of the processes (space.go) and walks stacks (unwind.go, cfi.go). Context switches are written at once.
 //  3. Every resolveEvery another goroutine turns the addresses of new stacks into functions (symbols.go) and frames of one
 //     tree (frames.go), and writes the samples that wait. It never holds up the draining.
 //  4. Code that was made at run time and has no name yet is asked for again until the end: Python and other just-in-time
@@ -29,7 +30,6 @@ import (
 const DefaultHz = 199
 
 const (
-	drainEvery   = 50 * time.Millisecond
 	resolveEvery = time.Second
 	// settled is how long after its time stamp a record surely lies in its ring. The kernel writes it within microseconds; a
 	// virtual machine's CPU that is taken away in between may take longer.
@@ -51,7 +51,8 @@ type Stats struct {
 	Switches int64 `json:"switches"`
 	Lost     int64 `json:"lost"`      // records that the kernel dropped because a ring was full
 	Broken   int64 `json:"broken"`    // records that could not be read
-	OneFrame int64 `json:"one_frame"` // samples of user code whose stack has one frame: no frame pointers there
+	Whole    int64 `json:"whole"`     // samples whose stack was followed to where the thread began, by call frame information
+	OneFrame int64 `json:"one_frame"` // samples of user code of which no caller is known
 	Cut      int64 `json:"cut"`       // samples whose stack was deeper than MaxDepth
 	Unnamed  int64 `json:"unnamed"`   // frames whose function has no name: library+0xoffset
 	Over     int64 `json:"over"`      // samples whose stack was left out or shortened, since the limits of memory were reached
@@ -115,12 +116,16 @@ func Launch(ctx context.Context, o Options, start func() error) (*Session, error
 // opened is a kernel that samples, and what is to be said of it.
 type opened struct {
 	kernel kernel
+	dumps  bool  // samples have registers and stack
 	stats  Stats // Hz, CPUs, Kernel, Notes
 }
 
 func begin(ctx context.Context, from opened, o Options, pid int) *Session {
 	s := &Session{kernel: from.kernel, stop: make(chan struct{}), stats: from.stats}
 	s.sampler = newSampler(o.Writer, newSymbols("/proc"))
+	if from.dumps {
+		s.sampler.unwind = newUnwinder("/proc")
+	}
 	if pid > 0 {
 		s.sampler.known(pid)
 	}
@@ -152,7 +157,7 @@ func (s *Session) drainLoop(ctx context.Context, attached bool, resolve chan<- b
 	defer func() { s.ownNs[0] = s.kernel.threadCPUNs() }()
 	unlock := lockThread()
 	defer unlock()
-	ticker := time.NewTicker(drainEvery)
+	ticker := time.NewTicker(drainEvery(s.stats.Hz))
 	defer ticker.Stop()
 	next := time.Now().Add(resolveEvery)
 	for live := true; live; {
@@ -183,6 +188,11 @@ func (s *Session) drainLoop(ctx context.Context, attached bool, resolve chan<- b
 	}
 }
 
+// drainEvery is how often rings are drained: after 8 samples of a busy CPU, of which a ring holds 30 with their dumps.
+func drainEvery(hz int) time.Duration {
+	return min(max(8*time.Second/time.Duration(hz), 2*time.Millisecond), 50*time.Millisecond)
+}
+
 // drain takes what lies in the rings; all of it, or, as long as more may come, what no earlier record can follow.
 func (s *Session) drain(live bool) {
 	until := s.kernel.nowNs() - uint64(settled)
@@ -211,7 +221,7 @@ func (s *Stats) remarks() (out []string) {
 		return fmt.Sprintf("%d of %d samples (%.0f%%)", n, s.Samples, 100*float64(n)/float64(s.Samples))
 	}
 	if s.Samples > 0 && s.OneFrame*20 > s.Samples {
-		out = append(out, share(s.OneFrame)+" have one frame only: that code was compiled without frame pointers, so its callers are not known")
+		out = append(out, share(s.OneFrame)+" have one frame only: that code has neither frame pointers nor call frame information, so its callers are not known")
 	}
 	if s.Samples > 0 && s.Cut*20 > s.Samples {
 		out = append(out, share(s.Cut)+fmt.Sprintf(" are deeper than %d frames and lack their outermost ones", MaxDepth))

@@ -105,6 +105,7 @@ func (m *perfMap) name(address uint64) string {
 
 // Modules of code that lies in no file.
 const (
+	vdsoModule   = "[vdso]" // as the kernel calls it
 	kernelModule = "[kernel]"
 	pythonModule = "[python]"
 	jitModule    = "[jit]"

@@ -3,6 +3,7 @@ package perf
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +43,7 @@ type record struct {
 	kernel   bool     // sample: was within the kernel
 	cut      bool     // sample: the stack is deeper than this
 	weightNs uint64   // sample: CPU time that it stands for
+	dump     *dump    // sample: registers and stack, where they are asked for
 
 	start, size, offset uint64 // mmap2: addresses, and where in the file
 	inode               uint64
@@ -55,8 +57,12 @@ type record struct {
 	count     uint64 // lost
 }
 
-// sampleType is what every sample says, and every other record at its end (sample_id_all); parse knows it by heart.
-const sampleType = sampleIP | sampleTID | sampleTime | sampleCPU | samplePeriod | sampleChain
+// sampleType is what every sample says, and every other record at its end (sample_id_all); parse knows it by heart. Samples with
+// dumps say sampleDump too.
+const (
+	sampleType = sampleIP | sampleTID | sampleTime | sampleCPU | samplePeriod | sampleChain
+	sampleDump = sampleRegs | sampleStack
+)
 
 const (
 	sampleIP     = 1 << 0
@@ -65,6 +71,8 @@ const (
 	sampleChain  = 1 << 5
 	sampleCPU    = 1 << 7
 	samplePeriod = 1 << 8
+	sampleRegs   = 1 << 12
+	sampleStack  = 1 << 13
 )
 
 // trailerBytes is what sampleType leaves at the end of other records: pid and tid, time, CPU and padding.
@@ -101,8 +109,8 @@ func (c *cursor) text() string {
 }
 
 // parse reads a record, header and all. ok is false when it is shorter than its kind says; of kinds that say nothing here, kind is
-// all that is read. It keeps nothing of b. The machine is little endian, as all are that CUDA runs on.
-func parse(b []byte) (r record, ok bool) {
+// all that is read. dumps says that samples have registers and stack. It keeps nothing of b. The machine is little endian, as all are that CUDA runs on.
+func parse(b []byte, dumps bool) (r record, ok bool) {
 	if len(b) < 8 {
 		return r, false
 	}
@@ -111,6 +119,9 @@ func parse(b []byte) (r record, ok bool) {
 	c := cursor{b: b[8:]}
 	if r.kind == recordSample {
 		r.sample(&c, misc)
+		if dumps && !c.failed {
+			r.dump = parseDump(&c)
+		}
 		return r, !c.failed
 	}
 	if len(c.b) < trailerBytes {
@@ -177,4 +188,31 @@ func (r *record) sample(c *cursor, misc uint16) {
 	if len(r.stack) >= MaxDepth {
 		r.stack, r.cut = r.stack[:MaxDepth], true
 	}
+}
+
+// dumpRegs is the registers that a dump has: the 16 general ones and the instruction pointer, as bits of Linux's numbering
+// (asm/perf_regs.h), in whose order they come; dwarfRegs is what DWARF calls each.
+const dumpRegs = 0x1ff | 0xff<<16
+
+var dwarfRegs = [regCount]uint8{0, 3, 2, 1, 4, 5, 6, 7, regRA, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// parseDump reads registers and stack; nil: the thread has none, or the record ends too early.
+func parseDump(c *cursor) *dump {
+	const abi64 = 2
+	if c.u64() != abi64 {
+		return nil
+	}
+	var d dump
+	for _, reg := range dwarfRegs {
+		d.regs[reg] = c.u64()
+	}
+	stack := c.take(c.u64())
+	if size := c.u64(); !c.failed && size <= uint64(len(stack)) {
+		d.full = size == uint64(len(stack))
+		d.stack = slices.Clone(stack[:size])
+	}
+	if c.failed {
+		return nil
+	}
+	return &d
 }

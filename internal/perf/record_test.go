@@ -81,21 +81,21 @@ func TestParse(t *testing.T) {
 		{"lost", made(recordLost, 0, 9, u64s(1, 42)), record{kind: recordLost, timeNs: 9, pid: 10, tid: 11, cpu: 3, count: 42}},
 		{"lost samples", made(recordLostSample, 0, 9, u64s(42)), record{kind: recordLostSample, timeNs: 9, pid: 10, tid: 11, cpu: 3, count: 42}},
 	} {
-		got, ok := parse(test.b)
+		got, ok := parse(test.b, false)
 		if !ok || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, %v; want %+v", test.name, got, ok, test.want)
 		}
 		for n := range len(test.b) {
-			parse(test.b[:n]) // cut anywhere it must not panic
+			parse(test.b[:n], true) // cut anywhere it must not panic
 		}
 	}
-	got, ok := parse(sampleOf(10, 12, 7, 2, deep...))
+	got, ok := parse(sampleOf(10, 12, 7, 2, deep...), false)
 	if !ok || !got.cut || len(got.stack) != MaxDepth || got.stack[0] != 1 {
 		t.Errorf("a deep stack: %d frames, cut %v", len(got.stack), got.cut)
 	}
 	lie := sampleOf(10, 12, 7, 2, markUser, 100)
 	binary.LittleEndian.PutUint64(lie[8+5*8:], 1<<60) // frames that are not there
-	if _, ok := parse(lie); ok {
+	if _, ok := parse(lie, false); ok {
 		t.Error("a sample with 2^60 frames is read")
 	}
 }
@@ -108,11 +108,14 @@ func FuzzRecords(f *testing.F) {
 	f.Add(made(recordComm, miscExec, 9, u32s(10, 10), name("python")))
 	f.Add(made(recordFork, 0, 9, u32s(20, 10, 21, 11), u64s(9)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, ok := parse(b); ok && len(r.stack)*8 > len(b) {
+		if r, ok := parse(b, true); ok && len(r.stack)*8 > len(b) {
 			t.Fatalf("%d frames of %d bytes", len(r.stack), len(b))
 		}
 		r := newRecording(t)
 		s := newSampler(r.w, newSymbols(t.TempDir()))
+		if len(b)%16 == 0 {
+			s.unwind = newUnwinder("/proc")
+		}
 		for n := 8; n <= len(b); n += 8 { // as records of every length, one after the other
 			s.take(0, b[:n])
 		}

@@ -22,7 +22,9 @@ type sampler struct {
 	w    *spool.Writer
 	tree *tree // of resolve
 
-	early []record // drain's: not yet in order
+	// Of take and turn.
+	early  []record  // not yet in order
+	unwind *unwinder // nil: samples have no dumps
 
 	mu         sync.Mutex
 	spaces     map[uint32]*space
@@ -77,7 +79,7 @@ func (s *sampler) inherited() map[uint32]bool {
 
 // take takes a record from a ring. Context switches are written at once; the rest waits for its turn.
 func (s *sampler) take(_ int, b []byte) {
-	r, ok := parse(b)
+	r, ok := parse(b, s.unwind != nil)
 	if !ok {
 		s.stats.Broken++
 		return
@@ -199,14 +201,40 @@ func (s *sampler) sample(r *record) {
 		return
 	}
 	s.stats.Samples++
+	sp := s.space(r.pid)
+	if r.dump != nil {
+		s.walk(sp, r)
+	}
 	if r.cut {
 		s.stats.Cut++
 	}
-	st := s.intern(s.space(r.pid), r)
+	st := s.intern(sp, r)
 	if st == nil {
 		st = s.over
 	}
 	s.waiting = append(s.waiting, sample{r.timeNs, r.weightNs, r.pid, r.tid, r.cpu, st})
+}
+
+// walk takes the stack by call frame information instead of that by frame pointers, unless it is the shorter one.
+func (s *sampler) walk(sp *space, r *record) {
+	stack, whole := s.unwind.walk(sp, r.dump)
+	if whole {
+		s.stats.Whole++
+	}
+	if whole || len(stack) >= known(sp, r.stack) {
+		r.stack, r.cut = stack, !whole && (len(stack) >= MaxDepth || r.dump.full)
+	}
+	r.dump = nil
+}
+
+// known is how many frames of a stack lie in code.
+func known(sp *space, stack []uint64) int {
+	for i, a := range stack {
+		if i > 0 && sp.at(a-1) == nil {
+			return i
+		}
+	}
+	return len(stack)
 }
 
 // resolve names the stacks that are new and writes the samples that wait. final: the program has ended, or sampling has.
@@ -258,7 +286,7 @@ func (s *sampler) account(to *Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.stats
-	to.Samples, to.Switches, to.Lost, to.Broken = c.Samples, c.Switches, c.Lost, c.Broken
+	to.Samples, to.Switches, to.Lost, to.Broken, to.Whole = c.Samples, c.Switches, c.Lost, c.Broken, c.Whole
 	to.OneFrame, to.Cut, to.Over, to.Throttle = c.OneFrame, c.Cut, c.Over, c.Throttle
 	to.Unnamed = s.tree.unnamed
 }

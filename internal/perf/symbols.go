@@ -21,6 +21,7 @@ type symbols struct {
 	jit     map[uint32]*perfMap
 	vdso    *module
 	vdsoHas bool
+	read    func(file io.ReaderAt, bytes int64) (*module, error)
 }
 
 // Bounds of what is remembered. Modules are kept open, each with its functions; the others are read again when there are more:
@@ -45,7 +46,7 @@ type fileKey struct {
 }
 
 func newSymbols(proc string) *symbols {
-	return &symbols{proc: proc, paths: map[pathKey]*module{}, files: map[fileKey]*module{}, jit: map[uint32]*perfMap{}}
+	return &symbols{proc: proc, paths: map[pathKey]*module{}, files: map[fileKey]*module{}, jit: map[uint32]*perfMap{}, read: readELF}
 }
 
 // A named is a function as it is shown.
@@ -54,13 +55,7 @@ type named struct{ symbol, module string }
 // name names the function at an address of a mapping. found is false where a name may still come (late), or where there is none: then
 // the name is the module's and the distance into it.
 func (s *symbols) name(sp *space, m *mapping, address uint64) (n named, found, late bool) {
-	if m.path == "[vdso]" {
-		if name := s.inVDSO(address - m.start); name != "" {
-			return named{name, m.path}, true, false
-		}
-		return named{fmt.Sprintf("[vdso]+%#x", address-m.start), m.path}, false, false
-	}
-	if !m.isFile() {
+	if !m.isFile() && m.path != vdsoModule {
 		for up := sp; up != nil; up = up.parent {
 			if name := s.perfMap(up.pid).name(address); name != "" {
 				symbol, module := jitName(name)
@@ -90,6 +85,9 @@ func plain(symbol string) string {
 
 // module is the file of a mapping; nil: it cannot be read, or is not what was mapped.
 func (s *symbols) module(pid uint32, m *mapping) *module {
+	if m.path == vdsoModule {
+		return s.ofVDSO()
+	}
 	key := pathKey{pid, m.inode, m.path}
 	if known, ok := s.paths[key]; ok {
 		return known
@@ -127,7 +125,7 @@ func (s *symbols) load(name string, inode uint64, deleted bool) (m *module, ok b
 		return known, true
 	}
 	if len(s.files) < maxModules {
-		m, err = readELF(f, info.Size())
+		m, err = s.read(f, info.Size())
 	}
 	if m == nil || err != nil {
 		_ = f.Close()
@@ -159,22 +157,15 @@ func (s *symbols) update() {
 	}
 }
 
-// inVDSO names a function of the code that the kernel maps into every process: ours has the same.
-func (s *symbols) inVDSO(offset uint64) string {
+// ofVDSO is the code that the kernel maps into every process: ours has the same. nil: it cannot be read.
+func (s *symbols) ofVDSO() *module {
 	if !s.vdsoHas {
 		s.vdsoHas = true
 		if image := ownVDSO(); image != nil {
-			s.vdso, _ = readELF(bytes.NewReader(image), int64(len(image)))
+			s.vdso, _ = s.read(bytes.NewReader(image), int64(len(image)))
 		}
 	}
-	if s.vdso == nil {
-		return ""
-	}
-	address, ok := s.vdso.address(offset)
-	if !ok {
-		return ""
-	}
-	return s.vdso.name(address)
+	return s.vdso
 }
 
 // ownVDSO is this process's vdso, from its memory; nil: there is none.
@@ -183,7 +174,7 @@ func ownVDSO() []byte {
 	own.readMaps("/proc")
 	for _, m := range own.maps {
 		const most = 1 << 20 // it has 8 or 16 KiB
-		if m.path != "[vdso]" || m.end-m.start > most {
+		if m.path != vdsoModule || m.end-m.start > most {
 			continue
 		}
 		f, err := os.Open("/proc/self/mem")

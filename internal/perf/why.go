@@ -79,9 +79,12 @@ func ringReason(err error) *Error {
 	return &Error{
 		Why: fmt.Sprintf("the rings for samples cannot be mapped (%v): this user has locked as much memory as it may", err),
 		Fix: "end other profilers of this user, or as root: sysctl kernel.perf_event_mlock_kb=4096, or ulimit -l unlimited",
-		err: err,
+		err: errRing,
 	}
 }
+
+// errRing is why a ring could not be mapped.
+var errRing = errors.New("no room for a ring")
 
 func is(err error, numbers ...syscall.Errno) bool {
 	for _, n := range numbers {
