@@ -199,7 +199,7 @@ func (r *reading) accounts() {
 }
 
 // count is a number of an account, which a stranger's file can make anything.
-func count(n uint64) int64 { return int64(min(n, 1<<62)) }
+func count(n uint64) int64 { return int64(min(n, 1<<61)) }
 
 // graphs says whether a stream has to do with CUDA graphs: a launch that is captured has no kernel.
 func (r *reading) graphs(s *stream) bool {
