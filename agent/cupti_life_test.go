@@ -1,0 +1,252 @@
+//go:build linux
+
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lacuna/internal/spool"
+)
+
+// each runs a test without and with sanitizers.
+func eachSanitizer(t *testing.T, test func(t *testing.T, s cuptiStage)) {
+	for _, sanitizer := range []string{"", "address", "thread"} {
+		t.Run("sanitizer="+sanitizer, func(t *testing.T) { test(t, buildCuptiStage(t, sanitizer)) })
+	}
+}
+
+func TestCuptiStorm(t *testing.T) {
+	const threads, each = 64, 500
+	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
+		for _, version := range []int{18, 24, 130000, 130300} { // with buffers of all threads, and of each; shared
+			r := s.run(t, version, nil, "storm", fmt.Sprint(threads), fmt.Sprint(each))
+			names := r.byName()
+			for i := range threads {
+				is(t, fmt.Sprintf("kernels of thread %d with %d", i, version), names[fmt.Sprintf("storm_%d", i)], each)
+			}
+			is(t, "launched", r.Account.Launched, threads*each)
+			is(t, "kernels", r.Account.Kernels, threads*each)
+			is(t, "lost", r.Account.Dropped+r.Account.CuptiDropped+r.Account.Unfinished, 0)
+			tids := map[uint32]bool{}
+			corr := map[uint32]bool{}
+			for _, c := range r.Calls {
+				if r.text(c.Name) == "cudaLaunchKernel" {
+					tids[c.Tid] = true
+					corr[c.Corr] = true
+				}
+			}
+			is(t, "threads", len(tids), threads)
+			for _, k := range r.Kernels {
+				if !corr[k.Corr] {
+					t.Fatalf("kernel %+v has no launch", k)
+				}
+			}
+		}
+	})
+}
+
+func TestCuptiRestarts(t *testing.T) {
+	const times = 50
+	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
+		for _, version := range []int{22, 24, 130000, 130300} { // not finalised before 12.6; shared from 13.3 on
+			r := s.run(t, version, []string{"LACUNA_WINDOW=armed", "LACUNA_KINDS=kernel,runtime,driver,sync,event,graph"}, "restart", fmt.Sprint(times))
+			names := r.byName()
+			is(t, fmt.Sprintf("kernels inside windows with %d", version), names["inside"], 20*times)
+			is(t, "kernels between windows", names["between"]+names["before"], 0)
+			is(t, "windows", len(r.Windows), 2*times)
+			is(t, "notes of CUPTI", len(r.Notes["cupti"]), times)
+			is(t, "notes of failures", len(r.Notes["refused"])+len(r.Notes["taken"]), 0)
+		}
+	})
+}
+
+// Nobody calls CUDA while CUPTI waits for the end of a call to leave in: stop returns, and the next start goes on.
+func TestCuptiStopWithoutCalls(t *testing.T) {
+	s := buildCuptiStage(t, "address")
+	r := s.run(t, 130000, []string{"LACUNA_WINDOW=armed"}, "restart-quiet", "3")
+	is(t, "kernels", fmt.Sprint(r.byName()), "map[inside:60]")
+}
+
+func TestCuptiProfilerWindow(t *testing.T) {
+	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
+		for _, version := range []int{18, 130000, 130300} {
+			r := s.run(t, version, []string{"LACUNA_WINDOW=profiler"}, "profiler", "5")
+			is(t, fmt.Sprintf("kernels with %d", version), fmt.Sprint(r.byName()), "map[inside:250]")
+			for _, c := range r.Calls {
+				if name := r.text(c.Name); strings.Contains(name, "LaunchKernel") && c.Result != 0 {
+					t.Errorf("call %+v", c)
+				}
+			}
+		}
+	})
+}
+
+// Another client has CUPTI: the program runs on, and the spool says who it is as far as can be told.
+func TestCuptiRefused(t *testing.T) {
+	s := buildCuptiStage(t, "")
+	soname := map[int]string{24: "libcupti.so.12", 130000: "libcupti.so.13"}
+	for version, name := range soname {
+		r := s.run(t, version, nil, "holder", name)
+		is(t, "kernels", len(r.Kernels), 0)
+		if notes := r.Notes["refused"]; len(notes) != 1 || !strings.Contains(notes[0], `"code":39`) {
+			t.Errorf("note refused: %q", notes)
+		}
+		if !strings.Contains(fmt.Sprint(r.Notes["state"]), `"state":"refused"`) {
+			t.Errorf("state: %q", r.Notes["state"])
+		}
+	}
+	// From 13.3 on CUPTI knows the other's name.
+	r := s.run(t, 130300, []string{"FAKE_SUBSCRIBE=39"}, "everything")
+	if !strings.Contains(fmt.Sprint(r.Notes["refused"]), "CUPTI for another") {
+		t.Errorf("note refused: %q", r.Notes["refused"])
+	}
+}
+
+func TestCuptiYields(t *testing.T) {
+	s := buildCuptiStage(t, "")
+	r := s.run(t, 130000, []string{"LACUNA_YIELD=1"}, "everything")
+	is(t, "kernels", len(r.Kernels)+len(r.Calls), 0)
+	is(t, "notes of CUPTI", len(r.Notes["cupti"])+len(r.Notes["refused"]), 0)
+	if !strings.Contains(fmt.Sprint(r.Notes["state"]), `"state":"yielded"`) {
+		t.Errorf("state: %q", r.Notes["state"])
+	}
+}
+
+// A library that does not work is passed over, and one newer than the driver is not even tried.
+func TestCuptiIsFound(t *testing.T) {
+	s := buildCuptiStage(t, "")
+	both := s.release(t, 130000) + ":" + s.release(t, 22)
+	for _, c := range []struct {
+		name, want string
+		env        []string
+	}{
+		{"by the driver's release", `"version":22`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir, "FAKE_DRIVER=12040"}},
+		{"the newest that fits", `"version":130000`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir}},
+		{"by path", `"version":22`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir, "LACUNA_CUPTI=" + s.release(t, 22) + "/libcupti.so.12"}},
+		{"in a toolkit", `"version":24`, []string{"LD_LIBRARY_PATH=" + s.dir, "FAKE_DRIVER=12060", "CUDA_HOME=" + toolkit(t, s, 24)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := s.run(t, 130000, c.env, "everything")
+			if notes := fmt.Sprint(r.Notes["cupti"]); !strings.Contains(notes, c.want) {
+				t.Errorf("note cupti: %s, want %s", notes, c.want)
+			}
+			is(t, "kernels", len(r.Kernels), 18)
+		})
+	}
+}
+
+// toolkit makes a folder as NVIDIA's toolkit has it.
+func toolkit(t *testing.T, s cuptiStage, version int) string {
+	t.Helper()
+	root := t.TempDir()
+	lib := filepath.Join(root, "extras/CUPTI/lib64")
+	if err := os.MkdirAll(lib, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.release(t, version)+"/libcupti.so.12", lib+"/libcupti.so.12"); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestCuptiFails(t *testing.T) {
+	s := buildCuptiStage(t, "")
+	for _, c := range []struct {
+		name, want string
+		env        []string
+	}{
+		{"too new for the driver", "newer than the driver", []string{"FAKE_SUBSCRIBE=15"}},
+		{"subscribing fails", "CUPTI answers 2", []string{"FAKE_SUBSCRIBE=2"}},
+		{"enabling fails", "CUPTI answers 15", []string{"FAKE_ENABLE=8:15"}},
+		{"a path that is none", "no such thing", []string{"LACUNA_CUPTI=/no such thing"}},
+		{"a library that is no CUPTI", "lacks cuptiGetVersion", []string{"LACUNA_CUPTI=libm.so.6"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := s.run(t, 130000, c.env, "everything")
+			is(t, "kernels", len(r.Kernels), 0)
+			if notes := fmt.Sprint(r.Notes["state"]); !strings.Contains(notes, c.want) || !strings.Contains(notes, `"state":"failed"`) {
+				t.Errorf("notes: %s, want %s", notes, c.want)
+			}
+		})
+	}
+	r := s.run(t, 130000, []string{"FAKE_ENABLE=50:27"}, "everything")
+	is(t, "kernels", len(r.Kernels), 18)
+	if notes := fmt.Sprint(r.Notes["cupti"]); !strings.Contains(notes, `"missing":[{"what":"pool","code":27,"why":"CUPTI_ERROR_\"OTHER\""}]`) {
+		t.Errorf("note cupti: %s", notes)
+	}
+}
+
+// More comes than the memory allows: what does not fit is counted, and memory stays bounded.
+func TestCuptiMemoryIsBounded(t *testing.T) {
+	s := buildCuptiStage(t, "address")
+	const threads, each, limit = 16, 4000, 8 << 20
+	for _, version := range []int{24, 130000} {
+		r := s.run(t, version, []string{"LACUNA_MEMORY_MB=8", "LACUNA_FLUSH_MS=200"}, "storm", fmt.Sprint(threads), fmt.Sprint(each))
+		lost := r.Account.Dropped + r.Account.CuptiDropped
+		t.Logf("%d: %d kernels of %d, %d records lost, %d bytes", version, len(r.Kernels), threads*each, lost, r.Account.Memory)
+		if lost == 0 && len(r.Kernels) != threads*each {
+			t.Errorf("%d: %d kernels of %d, and nothing lost", version, len(r.Kernels), threads*each)
+		}
+		if r.Account.Memory > 3*limit {
+			t.Errorf("%d: %d bytes", version, r.Account.Memory)
+		}
+	}
+}
+
+func TestCuptiUnfinished(t *testing.T) {
+	s := buildCuptiStage(t, "")
+	r := s.run(t, 130000, []string{"FAKE_STUCK=triton_kernel"}, "everything")
+	is(t, "kernels", r.byName()["triton_kernel"], 0)
+	is(t, "unfinished", r.Account.Unfinished, 1)
+	// The buffer with it is held back to the end, and nothing else of it is lost.
+	is(t, "other kernels", len(r.Kernels), 17)
+}
+
+func TestCuptiForks(t *testing.T) {
+	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
+		r := s.run(t, 130000, nil, "forks", "4")
+		is(t, "kernels", fmt.Sprint(r.byName()), "map[parent:101]")
+	})
+}
+
+// Graphs as a whole: one record a run, and none of their kernels.
+func TestCuptiGraphsWhole(t *testing.T) {
+	s := buildCuptiStage(t, "")
+	r := s.run(t, 130000, []string{"LACUNA_GRAPH=whole"}, "everything")
+	is(t, "kernels", r.byName()["captured_a"]+r.byName()["captured_b"], 0)
+	is(t, "runs", len(r.Runs), 3)
+	for _, run := range r.Runs {
+		is(t, "run", run.End-run.Start == 5000 && run.Graph == 2 && run.Stream == 8 && run.Context == 1 && run.Device == 0 && run.Corr > 0, true)
+	}
+	for _, g := range r.Graphs {
+		is(t, "a node", g.What == 3 || g.What == 4, false)
+	}
+}
+
+// Without CUPTI's own records of waits they come from callbacks of the calls.
+func TestCuptiWaitsByDefault(t *testing.T) {
+	s := buildCuptiStage(t, "thread")
+	for _, version := range []int{18, 130000, 130300} {
+		r := s.run(t, version, nil, "everything")
+		kinds := ""
+		recorded := map[uint64]spool.Event{}
+		for _, e := range r.Events {
+			recorded[e.SyncID] = e
+			is(t, "event's stream", e.Stream, 8)
+		}
+		for _, w := range r.Syncs {
+			kinds += fmt.Sprint(w.Kind)
+			is(t, "time", w.Start > 0 && w.End >= w.Start, true)
+			if w.Kind <= 2 {
+				is(t, "recording that was waited for", recorded[w.SyncID].Event == w.Event && w.SyncID != 0, true)
+			}
+		}
+		is(t, fmt.Sprintf("waits with %d", version), kinds, "21344")
+		is(t, "events", len(r.Events), 1)
+		is(t, "kernels", len(r.Kernels), 18)
+	}
+}
