@@ -88,14 +88,26 @@ func (a *agents) progress() (p Progress) {
 		p.Records += s.Records
 		p.Dropped += s.Dropped
 	}
-	p.Recording = a.lively
+	p.Recording, p.Bytes = a.lively, a.bytes()
+	return p
+}
+
+// over says whether those that were asked last have all recorded, and record no more.
+func (a *agents) over() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.last) > 0 && !a.lively
+}
+
+// bytes is the size of all spools.
+func (a *agents) bytes() (n int64) {
 	files, _ := os.ReadDir(a.dir)
 	for _, f := range files {
 		if info, err := f.Info(); err == nil {
-			p.Bytes += info.Size()
+			n += info.Size()
 		}
 	}
-	return p
+	return n
 }
 
 // A diskWatch warns once when the disk is nearly full.

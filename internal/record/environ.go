@@ -13,6 +13,9 @@ const (
 	nvtxInjection = "NVTX_INJECTION64_PATH"
 )
 
+// pythonPerf has Python from 3.12 on name its functions for whoever samples the CPUs, at some cost.
+const pythonPerf = "PYTHONPERFSUPPORT"
+
 // agentVariables is every variable that the agent reads (lac_settings in agent/agent.h). What an outer recording set is taken out first.
 var agentVariables = [...]string{"LACUNA_DIR", "LACUNA_SESSION", "LACUNA_WINDOW", "LACUNA_DELAY", "LACUNA_DURATION", "LACUNA_STEP_RANGE", "LACUNA_STEPS",
 	"LACUNA_FLUSH_MS", "LACUNA_MEMORY_MB", "LACUNA_PACK", "LACUNA_YIELD", "LACUNA_GRAPH", "LACUNA_CUPTI", "LACUNA_KINDS", "LACUNA_CHAIN", "LACUNA_CHAIN_NVTX"}
@@ -68,7 +71,7 @@ func Environ(env []string, o *Options, dir, session string) (out, warnings []str
 		e.set("LACUNA_YIELD", "1")
 	}
 	if o.SampleHz > 0 {
-		e.set("PYTHONPERFSUPPORT", "1") // Python from 3.12 on then names its functions for us, at some cost
+		e.set(pythonPerf, "1")
 	}
 	e.set(cudaInjection, o.Library)
 	e.set(nvtxInjection, o.Library)

@@ -152,6 +152,8 @@ func program(words []string) int {
 		case "account":
 			_ = a.w.Append(spool.Account{Records: 10, Dropped: uint64(n), CuptiDropped: 3, Unfinished: 1})
 			_ = a.w.Flush()
+		case "self": // what somebody else would ask
+			a.answer(how)
 		case "await": // a state of the agent
 			for a.now() != how {
 				time.Sleep(5 * time.Millisecond)

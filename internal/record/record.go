@@ -60,6 +60,9 @@ type Window struct {
 	From, Upto int           // of Steps: from the From-th step, counted from 0, up to and without the Upto-th
 }
 
+// ends says whether recording is over some time before the program is.
+func (w Window) ends() bool { return w.Kind == Steps || w.Kind != Armed && w.Duration > 0 }
+
 // Kind is what opens and closes a window. The values are the agent's.
 type Kind string
 

@@ -20,6 +20,8 @@ const (
 	patience = 2 * time.Second
 	// leftBehind is how long processes that the program left running may take to end by themselves before their recording is stopped.
 	leftBehind = 2 * time.Second
+	// muchToPack is how many bytes take a second or so to pack.
+	muchToPack = 200 << 20
 	// stopWithin is how long the agents may take to stop recording: each gives CUPTI seconds to hand out what it has.
 	stopWithin = 10 * time.Second
 )
@@ -39,6 +41,7 @@ type session struct {
 	killed      bool
 	stopping    chan struct{} // closed when the agents have been told to stop; nil: they have not
 	saved       bool
+	overTicks   int // for how many looks no process has recorded any more
 	remarks     []string
 }
 
@@ -176,7 +179,8 @@ func (s *session) look(n int) {
 	}
 	s.recorder.tasks(processes)
 	_ = s.recorder.w.Flush() // an error stays and is told at the end
-	if s.o.Progress == nil && s.o.Window.Kind != Armed {
+	ends := s.o.Window.ends() && !s.saved && !s.interrupted
+	if s.o.Progress == nil && s.o.Window.Kind != Armed && !ends {
 		return
 	}
 	s.agents.poll()
@@ -184,6 +188,11 @@ func (s *session) look(n int) {
 		p := s.agents.progress()
 		p.Elapsed = time.Since(s.began)
 		s.o.Progress(p)
+	}
+	if ends && s.agents.over() {
+		if s.overTicks++; time.Duration(s.overTicks)*tickPeriod >= patience {
+			s.saveEarly()
+		}
 	}
 }
 
@@ -210,7 +219,7 @@ func (s *session) signal(sig syscall.Signal) {
 	}
 }
 
-// saveEarly packs what there is while the program still runs.
+// saveEarly packs what there is while the program still runs. At its end it is packed anew, with what came after.
 func (s *session) saveEarly() {
 	_ = s.recorder.w.Flush()
 	packed, err := Pack(context.Background(), []string{s.dir}, s.o.Output, s.o.Overwrite || s.saved)
@@ -219,7 +228,11 @@ func (s *session) saveEarly() {
 		return
 	}
 	s.saved = true
-	s.o.Notice(fmt.Sprintf("recording has stopped and is saved in %s; waiting for the program to end (Ctrl-C kills it)", packed.Path))
+	keys := "Ctrl-C ends it"
+	if s.interrupted {
+		keys = "Ctrl-C kills it"
+	}
+	s.o.Notice(fmt.Sprintf("recording has stopped and is saved in %s; waiting for the program to end (%s)", packed.Path, keys))
 }
 
 // settle has processes that the program left running end, or stop recording.
@@ -257,6 +270,9 @@ func (s *session) finish(ctx context.Context, received <-chan os.Signal, result 
 			}
 		}
 	})
+	if size := s.agents.bytes(); size >= muchToPack {
+		s.o.Notice(fmt.Sprintf("packing %s", Size(size)))
+	}
 	packed, err := Pack(ctx, []string{s.dir}, s.o.Output, s.o.Overwrite || s.saved)
 	close(done)
 	over.Wait()

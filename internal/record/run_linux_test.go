@@ -350,6 +350,22 @@ func TestPassesUserSignal(t *testing.T) {
 	}
 }
 
+// When the window is over, what was recorded is saved while the program goes on.
+func TestSavedWhenOver(t *testing.T) {
+	o := options(t, self(t, "cuda", "kernels=4", "self=stop", "sleep=4500", "self=start", "kernels=2")...)
+	o.Window = Window{Kind: Whole, Duration: time.Second}
+	saved := ""
+	o.Notice = func(text string) {
+		if strings.Contains(text, "is saved in") {
+			c, err := Inspect(t.Context(), []string{o.Output})
+			saved = fmt.Sprint(c.work(), err)
+		}
+	}
+	if r := mustRun(t, o); saved != "4 <nil>" || r.Contents.work() != 6 {
+		t.Errorf("saved early: %q; at the end %d kernels", saved, r.Contents.work())
+	}
+}
+
 // Recording goes on when the caller's context ends: Ctrl-C is handled by signal, and what was recorded is saved.
 func TestContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

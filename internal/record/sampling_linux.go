@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"lacuna/internal/perf"
 )
@@ -19,6 +20,9 @@ func (s *session) start(ctx context.Context) (stop func() string, err error) {
 	var forbidden *perf.Error
 	if errors.As(err, &forbidden) {
 		s.o.Notice(fmt.Sprintf("the CPUs are not sampled: %v", forbidden))
+		if os.Getenv(pythonPerf) == "" { // nothing for nothing
+			s.program.Env = environment(s.program.Env).without(pythonPerf)
+		}
 		return func() string { return forbidden.Error() }, begin()
 	}
 	if err != nil {
