@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/snappy"
 )
@@ -53,7 +54,6 @@ type Scanner struct {
 	pos   int64 // of buf[at] in the input
 	ended bool  // the input has no more
 
-	ours   Schema
 	plain  []byte // the unpacked payload
 	chunk  Chunk
 	lost   Lost
@@ -66,11 +66,33 @@ type Scanner struct {
 
 // NewScanner reads from in. It buffers by itself.
 func NewScanner(in io.Reader) *Scanner {
-	ours, err := ParseSchema(SchemaText())
+	return &Scanner{in: in, cutAt: -1}
+}
+
+// current is the schema of this package, as text and parsed. Nobody changes it.
+var current = sync.OnceValues(func() (string, Schema) {
+	text := SchemaText()
+	schema, err := ParseSchema(text)
 	if err != nil {
 		panic(err) // not reached: a test parses it
 	}
-	return &Scanner{in: in, ours: ours, cutAt: -1}
+	return text, schema
+})
+
+// schemaOf parses a stream's schema. Most have that of this package.
+func schemaOf(text []byte) Schema {
+	known, schema := current()
+	if string(text) != known {
+		schema, _ = ParseSchema(string(text)) // what could not be read is a table that the schema does not name
+	}
+	return schema
+}
+
+// newProcess starts a stream.
+func (s *Scanner) newProcess(b Begin) {
+	_, schema := current()
+	s.from = &Process{Index: s.count, Begin: b, Schema: schema}
+	s.count++
 }
 
 // Chunk is the chunk that Next found.
@@ -156,16 +178,14 @@ func (s *Scanner) begin(payload []byte) bool {
 	if json.Unmarshal(payload, &b) != nil || b.Format <= 0 {
 		return false
 	}
-	s.from = &Process{Index: s.count, Begin: b, Schema: s.ours}
-	s.count++
+	s.newProcess(b)
 	return true
 }
 
 // place gives a whole chunk to its stream. It says false of a chunk that nothing explains.
 func (s *Scanner) place(h header, payload []byte) bool {
 	if s.from == nil || h.kind != TypeBegin && h.sequence < s.from.next {
-		s.from = &Process{Index: s.count, Schema: s.ours} // another stream, whose beginning is lost
-		s.count++
+		s.newProcess(Begin{}) // another stream, whose beginning is lost
 	}
 	p := s.from
 	if h.kind != TypeBegin {
@@ -176,7 +196,7 @@ func (s *Scanner) place(h header, payload []byte) bool {
 	switch h.kind {
 	case TypeBegin, TypeTexts, TypeNote:
 	case TypeSchema:
-		p.Schema, _ = ParseSchema(string(payload)) // what could not be read is a table that the schema does not name
+		p.Schema = schemaOf(payload)
 	default:
 		t := p.Schema[int(h.kind)]
 		if t != nil && (t.Size == 0 || int64(h.rows)*int64(t.Size) != int64(len(payload))) {

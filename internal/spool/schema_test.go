@@ -33,11 +33,11 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := SchemaText()
-	ours, err := ParseSchema(want)
+	parsed, err := ParseSchema(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want += sizes(ours)
+	want += sizes(parsed)
 	if string(out) != want {
 		t.Errorf("agent/spool.h says\n%s\nhere it is\n%s", out, want)
 	}

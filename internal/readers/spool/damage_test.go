@@ -17,7 +17,10 @@ import (
 )
 
 // small is a capture in which every table has a row or a few.
-func small(t testing.TB) []byte {
+func small(t testing.TB) []byte { return append(program(t), recorder(t, 40, 3_000_000)...) }
+
+// program is what the agent wrote of it.
+func program(t testing.TB) []byte {
 	l := newLoop(t, 40, map[string]string{"RANK": "0"})
 	l.push("step_0")
 	l.say(l.Flush())
@@ -30,7 +33,7 @@ func small(t testing.TB) []byte {
 	l.row(raw.Pool{Time: l.gpu(1)}, raw.Module{Module: 1}, raw.JIT{Start: l.gpu(1), End: l.gpu(2)}, raw.Category{Category: 1, Name: l.Text("c")})
 	l.row(raw.Sync{Start: l.gpu(1), End: l.gpu(2), Kind: 3, Context: 1}, raw.Event{Time: l.gpu(3), Context: 1}, raw.GraphRun{Start: l.gpu(1), End: l.gpu(2), Graph: 4})
 	l.row(raw.Copy{Start: l.gpu(1), End: l.gpu(2), Bytes: 5, Kind: 10, SrcDevice: 0, DstDevice: 1}, raw.Set{Start: l.gpu(1), End: l.gpu(2)})
-	return append(l.end(), recorder(t, 40, 3_000_000)...)
+	return l.end()
 }
 
 // rows is how many rows each table has.
@@ -64,7 +67,7 @@ func TestEveryTable(t *testing.T) {
 
 // TestCutAtEveryByte reads what is whole of a capture that is cut, and says that it is cut.
 func TestCutAtEveryByte(t *testing.T) {
-	file := small(t)
+	file := program(t)
 	begun := bytes.Index(file[1:], []byte(raw.Magic)) + 1 // the first chunk is whole from here on
 	before := map[string]int{}
 	whole, cut := 0, 0
@@ -104,7 +107,7 @@ func TestCutAtEveryByte(t *testing.T) {
 
 // TestFlippedBytes reads a capture of which any one byte is another: it is said, and the rest is there.
 func TestFlippedBytes(t *testing.T) {
-	file := small(t)
+	file := program(t)
 	all := rows(readBytes(t, file, reader.Options{}))
 	total := 0
 	for _, n := range all {

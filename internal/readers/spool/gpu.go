@@ -97,9 +97,12 @@ func appendCorr(to []uint32, c *raw.Chunk) []uint32 {
 func (r *reading) kernels(s *stream, c *raw.Chunk) {
 	k := &r.trace.Kernels
 	r.activity(s, c, &k.Activity)
-	name := c.Column("name")
-	for i := range c.Count {
-		n := r.kernelName(r.text(s, raw.At[uint32](name, i)))
+	var id uint32
+	var n kernelName
+	for i, text := range r.ids(c, "name") {
+		if i == 0 || text != id {
+			id, n = text, s.kernelName(r, text)
+		}
 		k.Name, k.Short, k.Mangled = append(k.Name, n.demangled), append(k.Short, n.short), append(k.Mangled, n.mangled)
 	}
 	if !r.opt.Wants(model.PartLaunchConfig) {
@@ -119,6 +122,22 @@ func (r *reading) kernels(s *stream, c *raw.Chunk) {
 
 // A kernelName is the forms of a kernel's name.
 type kernelName struct{ demangled, short, mangled model.StringID }
+
+// ids is a column of IDs, in memory that the next call uses again.
+func (r *reading) ids(c *raw.Chunk, column string) []uint32 {
+	r.scratch = raw.Append(r.scratch[:0], c.Column(column), c.Count, 0)
+	return r.scratch
+}
+
+// kernelName is the forms of the name with an ID of the stream's.
+func (s *stream) kernelName(r *reading, id uint32) kernelName {
+	if n, ok := s.kernelNames[id]; ok {
+		return n
+	}
+	n := r.kernelName(r.text(s, id))
+	s.kernelNames[id] = n
+	return n
+}
 
 // kernelName is the forms of the name that CUPTI gives, which is mangled. What demangling makes of names is bounded: a name
 // of a few bytes can stand for one of any length.

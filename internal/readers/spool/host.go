@@ -11,15 +11,16 @@ import (
 func (r *reading) calls(s *stream, c *raw.Chunk) {
 	t := &r.trace.Calls
 	r.spans(c, &t.StartNs, &t.DurNs)
-	tid, name := c.Column("tid"), c.Column("name")
-	for i := range c.Count {
-		t.Thread, t.Name = append(t.Thread, r.thread(s, raw.At[uint32](tid, i))), append(t.Name, r.text(s, raw.At[uint32](name, i)))
+	for _, tid := range r.ids(c, "tid") {
+		t.Thread = append(t.Thread, r.thread(s, tid))
+	}
+	for _, id := range r.ids(c, "name") {
+		t.Name = append(t.Name, r.text(s, id))
 	}
 	t.Corr = appendCorr(t.Corr, c)
-	driver := c.Column("driver")
-	for i := range c.Count {
+	for _, driver := range r.ids(c, "driver") {
 		class := model.CallRuntime
-		if raw.At[uint8](driver, i) != 0 {
+		if driver != 0 {
 			class = model.CallDriver
 		}
 		t.Class = append(t.Class, class)

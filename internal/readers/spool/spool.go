@@ -55,6 +55,7 @@ type reading struct {
 	people  people
 
 	trackUUIDs []string // of Tracks
+	scratch    []uint32
 }
 
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {

@@ -33,7 +33,8 @@ type stream struct {
 	domains     []raw.Domain
 	named       []raw.Thread
 	nvtxRows    []nvtxRow
-	syncIDs     map[uint64]uint32 // ours by the file's
+	syncIDs     map[uint64]uint32     // ours by the file's
+	kernelNames map[uint32]kernelName // by the text's ID
 	frameRows   map[uint32]model.FrameRow
 	trackRows   map[uint32]uint32
 
@@ -50,7 +51,8 @@ func (r *reading) begin(p *raw.Process) {
 	s := &stream{
 		from: p, recorder: p.Begin.Role == raw.RoleRecorder, process: model.NoProcess, rows: make(map[string]span),
 		threads: make(map[uint32]model.ThreadRow), syncIDs: make(map[uint64]uint32),
-		frameRows: make(map[uint32]model.FrameRow), trackRows: make(map[uint32]uint32),
+		kernelNames: make(map[uint32]kernelName),
+		frameRows:   make(map[uint32]model.FrameRow), trackRows: make(map[uint32]uint32),
 	}
 	r.endStream()
 	for _, t := range r.trace.Tables() {
