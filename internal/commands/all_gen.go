@@ -15,6 +15,7 @@ var All = []*Command{
 	&historyCommand,
 	&infoCommand,
 	&kernelCommand,
+	&monitorCommand,
 	&recordCommand,
 	&reportCommand,
 	&statsCommand,

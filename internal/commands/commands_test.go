@@ -74,7 +74,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("COLUMNS", "80")
 			env.Setenv("LC_ALL", "C.UTF-8")
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
-			return captures(env.WorkDir)
+			fake, err := filepath.Abs("../nvml/testdata/fake.c")
+			env.Setenv("FAKE_NVML", fake) // the source of a stand-in for the driver's library
+			return errors.Join(err, captures(env.WorkDir))
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": wantStatus},
 	})
