@@ -90,6 +90,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
+		f.keepWindow(s)
 		return s, nil
 	}
 	n := len(s.All)
@@ -227,7 +228,7 @@ func (f *Facts) oneStep(s *Steps) {
 		for _, end := range w.EndNs {
 			span.EndNs = max(span.EndNs, end)
 		}
-		s.Device, s.All = true, []interval.Span{span}
+		s.Device, s.All = true, []interval.Span{f.inWindow(span)}
 		s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
 		return
 	}
