@@ -47,7 +47,7 @@ static struct {
 static atomic_ullong recordings;
 
 /* The outermost of nested calls counts: the runtime's call makes the driver's, which has the same correlation. */
-static _Thread_local uint32_t outer;
+static _Thread_local uint32_t outer, outer_domain;
 
 bool lac_waits_take(uint32_t domain, uint32_t cbid, const char *name)
 {
@@ -133,12 +133,13 @@ void lac_waits_call(uint32_t domain, uint32_t cbid, const void *data)
 	const call *c = data;
 	if (does_it == NOTHING)
 		return;
-	const bool on = atomic_load_explicit(&lac_on, memory_order_relaxed), nested = domain == CUPTI_DRIVER && outer == c->corr && c->corr != 0;
+	const bool on = atomic_load_explicit(&lac_on, memory_order_relaxed), nested = domain == CUPTI_DRIVER && outer_domain == CUPTI_RUNTIME && outer == c->corr && c->corr != 0;
 	if (c->kept == NULL || nested)
 		return;
 	if (c->site == 0) {
 		*c->kept = on ? lac_cupti_now() : 0;
 		outer = c->corr;
+		outer_domain = domain;
 		return;
 	}
 	/* Windows open and close inside calls: an end without its beginning is passed over. */
