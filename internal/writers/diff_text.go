@@ -97,7 +97,7 @@ func neededWords(runs int) string {
 
 // toolWords is what watched the runs of a side.
 func toolWords(tools []string) string {
-	names := map[string]string{"": "none", "kineto": "PyTorch profiler", "nsys": "Nsight Systems", "ncu": "Nsight Compute"}
+	names := map[string]string{"": "none", "kineto": "PyTorch profiler", "nsys": "Nsight Systems", "spool": "lacuna record", "ncu": "Nsight Compute"}
 	out := make([]string, len(tools))
 	for i, t := range tools {
 		out[i] = cmp.Or(names[t], t)
