@@ -53,7 +53,7 @@ type Stats struct {
 	Broken   int64 `json:"broken"`    // records that could not be read
 	Whole    int64 `json:"whole"`     // samples whose stack was followed to where the thread began, by call frame information
 	OneFrame int64 `json:"one_frame"` // samples of user code of which no caller is known
-	Cut      int64 `json:"cut"`       // samples whose stack was deeper than MaxDepth
+	Cut      int64 `json:"cut"`       // samples whose stack is deeper than what is taken of it
 	Unnamed  int64 `json:"unnamed"`   // frames whose function has no name: library+0xoffset
 	Over     int64 `json:"over"`      // samples whose stack was left out or shortened, since the limits of memory were reached
 	Throttle int64 `json:"throttle"`  // times that the kernel slowed sampling down
@@ -224,7 +224,7 @@ func (s *Stats) remarks() (out []string) {
 		out = append(out, share(s.OneFrame)+" have one frame only: that code has neither frame pointers nor call frame information, so its callers are not known")
 	}
 	if s.Samples > 0 && s.Cut*20 > s.Samples {
-		out = append(out, share(s.Cut)+fmt.Sprintf(" are deeper than %d frames and lack their outermost ones", MaxDepth))
+		out = append(out, share(s.Cut)+" have deeper stacks than are taken, and lack their outermost frames")
 	}
 	if s.Lost > 0 {
 		out = append(out, fmt.Sprintf("%d records were dropped by the kernel because they were not read in time; sample less often, or without context switches", s.Lost))

@@ -3,12 +3,15 @@ package perf
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 	"strings"
 )
 
-// MaxDepth is how many frames of a stack are kept, the innermost first: the kernel's own default (kernel.perf_event_max_stack).
-const MaxDepth = 127
+// MaxDepth is how many frames of a stack by frame pointers are kept, the innermost first: the kernel's own default
+// (kernel.perf_event_max_stack). maxWalk is how many of one by call frame information: a call of a Python function is four.
+const (
+	MaxDepth = 127
+	maxWalk  = 512
+)
 
 // Kinds of records, and bits of their header, as linux/perf_event.h numbers them.
 const (
@@ -109,7 +112,7 @@ func (c *cursor) text() string {
 }
 
 // parse reads a record, header and all. ok is false when it is shorter than its kind says; of kinds that say nothing here, kind is
-// all that is read. dumps says that samples have registers and stack. It keeps nothing of b. The machine is little endian, as all are that CUDA runs on.
+// all that is read. dumps says that samples have registers and stack. The stack of a dump is b's, nothing else is. The machine is little endian, as all are that CUDA runs on.
 func parse(b []byte, dumps bool) (r record, ok bool) {
 	if len(b) < 8 {
 		return r, false
@@ -209,7 +212,7 @@ func parseDump(c *cursor) *dump {
 	stack := c.take(c.u64())
 	if size := c.u64(); !c.failed && size <= uint64(len(stack)) {
 		d.full = size == uint64(len(stack))
-		d.stack = slices.Clone(stack[:size])
+		d.stack = stack[:size]
 	}
 	if c.failed {
 		return nil

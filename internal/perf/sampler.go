@@ -25,6 +25,7 @@ type sampler struct {
 	// Of take and turn.
 	early  []record  // not yet in order
 	unwind *unwinder // nil: samples have no dumps
+	spare  [][]byte  // for the stacks of dumps, which have gone
 
 	mu         sync.Mutex
 	spaces     map[uint32]*space
@@ -95,9 +96,22 @@ func (s *sampler) take(_ int, b []byte) {
 		s.stats.Lost += int64(r.count)
 	case recordThrottle:
 		s.stats.Throttle++
-	case recordSample, recordMmap2, recordComm, recordFork, recordExit:
+	case recordSample:
+		if r.dump != nil {
+			r.dump.stack = append(s.buffer(), r.dump.stack...)
+		}
+		s.early = append(s.early, r)
+	case recordMmap2, recordComm, recordFork, recordExit:
 		s.early = append(s.early, r)
 	}
+}
+
+// buffer is an empty one for a stack.
+func (s *sampler) buffer() (b []byte) {
+	if n := len(s.spare); n > 0 {
+		b, s.spare = s.spare[n-1], s.spare[:n-1]
+	}
+	return b[:0]
 }
 
 // noTask is the ID of a thread that is gone.
@@ -222,9 +236,9 @@ func (s *sampler) walk(sp *space, r *record) {
 		s.stats.Whole++
 	}
 	if whole || len(stack) >= known(sp, r.stack) {
-		r.stack, r.cut = stack, !whole && (len(stack) >= MaxDepth || r.dump.full)
+		r.stack, r.cut = stack, !whole && (len(stack) >= maxWalk || r.dump.full)
 	}
-	r.dump = nil
+	s.spare, r.dump = append(s.spare, r.dump.stack), nil
 }
 
 // known is how many frames of a stack lie in code.

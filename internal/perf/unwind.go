@@ -45,8 +45,9 @@ func readUnwind(file io.ReaderAt, bytes int64) (*module, error) {
 // walk is the addresses of a stack, innermost first. whole: it goes to where the thread began.
 func (u *unwinder) walk(s *space, d *dump) (out []uint64, whole bool) {
 	sp0, regs := d.regs[regSP], d.regs
+	out = make([]uint64, 0, 64)
 	signal := true // the innermost address is no return address
-	for len(out) < MaxDepth {
+	for len(out) < maxWalk {
 		pc := regs[regRA]
 		if pc == 0 {
 			return out, true
