@@ -50,6 +50,7 @@ enum { SPOOL_BEGIN = 0, SPOOL_SCHEMA = 1, SPOOL_TEXTS = 2, SPOOL_NOTE = 3 };
  *   clock    what is special about clocks here (WSL)
  *   nvtx     to (path), why: NVTX's events went to another tool, not here
  *   end      why ("exit", "stop", "unload")
+ *   lost     bytes, chunks, cut: what of this stream was damaged when lacuna record packed it
  *   host     of the recorder: cpus, kernel, perf (what of sampling works and why not), nvml (driver or why not)
  * A reader passes over kinds and fields that it does not know. */
 
