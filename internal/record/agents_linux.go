@@ -110,24 +110,30 @@ func (a *agents) bytes() (n int64) {
 	return n
 }
 
-// A diskWatch warns once when the disk is nearly full.
+// A diskWatch warns once when the disk is nearly full, and remembers whether it was full.
 type diskWatch struct {
 	dir    string
 	notice func(string)
 	warned bool
+	full   bool
 }
 
-// lowSpace is how many bytes must be free: a launch-bound program writes some MB a second.
-const lowSpace = 1 << 30
+const (
+	// lowSpace is how many bytes should be free: a launch-bound program writes some MB a second.
+	lowSpace = 1 << 30
+	// noSpace is how many bytes are as good as none: a chunk or two.
+	noSpace = 512 << 10
+)
 
 func (d *diskWatch) look() {
 	var st syscall.Statfs_t
-	if d.warned || syscall.Statfs(d.dir, &st) != nil || st.Bsize <= 0 {
+	if syscall.Statfs(d.dir, &st) != nil || st.Bsize <= 0 {
 		return
 	}
 	free := int64(st.Bavail) * st.Bsize
-	if free < lowSpace {
+	d.full = d.full || free < noSpace
+	if free < lowSpace && !d.warned {
 		d.warned = true
-		d.notice("only " + Size(free) + " are free on the disk of " + d.dir + ": what does not fit is not recorded, and counted; --spool-dir puts it elsewhere")
+		d.notice("only " + Size(free) + " are free on the disk of " + d.dir + ": what does not fit is not recorded; --spool-dir puts it elsewhere")
 	}
 }

@@ -33,6 +33,10 @@ func (c *Contents) work() (n int64) {
 	return n
 }
 
+func (c *Contents) full() bool {
+	return slices.ContainsFunc(c.Agents, func(a Recorded) bool { return a.Full })
+}
+
 // nothing says why no process has written a spool.
 func (c *Contents) nothing(o *Options) []string {
 	if why := never(o.Window); why != "" {
@@ -143,15 +147,13 @@ func never(w Window) string {
 // dropped says what could not be kept, with the remedy.
 func (c *Contents) dropped() (out []string) {
 	var dropped, byCUPTI, records, unfinished uint64
-	full := false
 	for _, a := range c.Agents {
 		dropped += a.Account.Dropped
 		byCUPTI += a.Account.CuptiDropped
 		records += a.Account.Records
 		unfinished += a.Account.Unfinished
-		full = full || a.Full
 	}
-	if full {
+	if c.full() {
 		out = append(out, fmt.Sprintf("the disk was full for a time, and %s dropped; --spool-dir puts them where there is room", count(int64(dropped), "record was", "records were")))
 	} else if dropped > 0 {
 		out = append(out, fmt.Sprintf("%s of %d dropped: they came faster than they could be written. Give them more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps", count(int64(dropped), "record was", "records were"), records+dropped))

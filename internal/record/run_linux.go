@@ -81,6 +81,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	result := &Result{Elapsed: time.Since(s.began)}
 	result.Status, result.Signal = ending(s.program.ProcessState)
 	s.settle(received)
+	s.space.look()
 	s.recorder.host(&o, sampling())
 	if err := s.recorder.stop(); err != nil {
 		s.remarks = append(s.remarks, fmt.Sprintf("what was seen from outside the program (clocks, threads, the GPUs' state) is cut short: %v", err))
@@ -175,8 +176,8 @@ func (s *session) look(n int) {
 	if n%every == 0 {
 		processes = s.tree.scan()
 		s.recorder.clock()
-		s.space.look()
 	}
+	s.space.look()
 	s.recorder.tasks(processes)
 	_ = s.recorder.w.Flush() // an error stays and is told at the end
 	ends := s.o.Window.ends() && !s.saved && !s.interrupted
@@ -289,4 +290,7 @@ func (s *session) finish(ctx context.Context, received <-chan os.Signal, result 
 		s.remarks = append(s.remarks, fmt.Sprintf("%s: cannot be removed: %v; it holds nothing that is not packed", s.dir, pathless(err)))
 	}
 	result.Remarks = append(packed.Contents.remarks(s.o), s.remarks...)
+	if s.space.full && !packed.Contents.full() { // an agent notes a full disk once it can write again
+		result.Remarks = append(result.Remarks, "the disk was full, or nearly: records may be missing, and nobody could write how many; --spool-dir puts them where there is room")
+	}
 }

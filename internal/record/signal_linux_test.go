@@ -288,3 +288,36 @@ func waitForAgent(t *testing.T, r *running) int {
 	t.Fatalf("no agent listens; it said:\n%s", r.said)
 	return 0
 }
+
+// A disk without room: what is missing is told; a file that does not fit is none, and the spools stay.
+func TestFullDisk(t *testing.T) {
+	small := t.TempDir()
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("no small disk can be made here: ", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(small, unix.MNT_DETACH) })
+	o := options(t, self(t, "cuda", "kernels=20")...)
+	o.SpoolDir = small
+	var said []string
+	o.Notice = func(text string) { said = append(said, text) }
+	r := mustRun(t, o)
+	if len(said) != 1 || !strings.Contains(said[0], "are free on the disk of") || len(r.Remarks) != 1 || !strings.Contains(r.Remarks[0], "the disk was full, or nearly") {
+		t.Errorf("%q, %q", said, r.Remarks)
+	}
+	if err := os.WriteFile(filepath.Join(small, "rest"), make([]byte, 60<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Output, o.SpoolDir = filepath.Join(small, "x.lacuna"), t.TempDir()
+	o.Args = self(t, "cuda", "kernels=20000", "exit=6")
+	r, err := Run(t.Context(), o)
+	if err != nil || r.Failed == nil || !strings.Contains(r.Failed.Error(), "no space left") || r.Status != 6 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	c, err := Pack(t.Context(), []string{r.Spools}, filepath.Join(t.TempDir(), "y.lacuna"), false)
+	if err != nil || c.Contents.work() != 20000 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if left, _ := os.ReadDir(small); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
