@@ -58,6 +58,9 @@ func (d coreDriver) dyingThreads(t *testing.T) {
 
 // fork: children that are forked while other threads emit write spools of their own, if they emit.
 func (d coreDriver) fork(t *testing.T) {
+	if d.build == "thread" {
+		t.Skip("ThreadSanitizer cannot make threads in a fork of a program with threads")
+	}
 	dir := t.TempDir()
 	c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "fork", "16")
 	streams := readSpools(t, dir, false)
@@ -82,7 +85,8 @@ func (d coreDriver) fork(t *testing.T) {
 		checkEnd(t, s, int(s.accounts[len(s.accounts)-1].Dropped))
 	}
 	// 12 of 16 children emit, 4 of those fork one that does.
-	if len(streams) != 17 || parent == 0 || events != c.taken || c.taken+c.dropped != c.emitted {
+	const notes = 16 // of the forks: they come through the rings too
+	if len(streams) != 17 || parent == 0 || events != c.taken-notes || events+c.dropped != c.emitted {
 		t.Errorf("%d spools, %d events; %+v", len(streams), events, c)
 	}
 }
@@ -132,16 +136,20 @@ func (d coreDriver) kill(t *testing.T) {
 // signals: a handler that emits in the middle of an event drops its own, and breaks nothing.
 func (d coreDriver) signals(t *testing.T) {
 	dir := t.TempDir()
-	c, _ := d.run(t, dir, nil, "signals", "200000")
+	events := 30000
+	if d.plain() {
+		events = 300000
+	}
+	c, _ := d.run(t, dir, nil, "signals", fmt.Sprint(events))
 	s := only(t, readSpools(t, dir, false), c.dropped)
-	if n, _ := checkEvents(t, s, 0); n != c.taken || c.emitted <= 200000 {
+	if n, _ := checkEvents(t, s, 0); n != c.taken || c.taken+c.dropped != c.emitted || c.emitted <= events {
 		t.Errorf("%d events; %+v", n, c)
 	}
 }
 
 // backPressure: a program that outruns a tiny memory is not held up; what does not fit is counted.
 func (d coreDriver) backPressure(t *testing.T) {
-	events := "100000"
+	events := "30000"
 	if d.plain() {
 		events = "1000000"
 	}

@@ -32,28 +32,38 @@ func TestCore(t *testing.T) {
 	} {
 		t.Run(build.name, func(t *testing.T) {
 			d := coreDriver{build: build.name, path: compileCore(t, build.flags)}
-			t.Run("storm", d.storm)
-			t.Run("dying threads", d.dyingThreads)
-			t.Run("fork", d.fork)
-			t.Run("kill", d.kill)
-			t.Run("signals", d.signals)
-			t.Run("enter", d.enter)
-			t.Run("inject", d.inject)
-			t.Run("exec", d.exec)
-			t.Run("back pressure", d.backPressure)
-			t.Run("windows", d.windows)
-			t.Run("steps", d.steps)
-			t.Run("delay", d.delay)
-			t.Run("duration", d.duration)
-			t.Run("armed", d.armed)
-			t.Run("other user", d.otherUser)
-			t.Run("off", d.off)
-			t.Run("pack", d.pack)
-			t.Run("json", d.json)
-			t.Run("full", d.full)
-			t.Run("descriptors closed", d.closed)
-			t.Run("spool removed", d.removed)
-			t.Run("names", d.names)
+			for _, test := range []struct {
+				name string
+				run  func(*testing.T)
+			}{
+				{"storm", d.storm},
+				{"dying threads", d.dyingThreads},
+				{"fork", d.fork},
+				{"kill", d.kill},
+				{"signals", d.signals},
+				{"enter", d.enter},
+				{"inject", d.inject},
+				{"exec", d.exec},
+				{"back pressure", d.backPressure},
+				{"windows", d.windows},
+				{"steps", d.steps},
+				{"delay", d.delay},
+				{"duration", d.duration},
+				{"armed", d.armed},
+				{"other user", d.otherUser},
+				{"off", d.off},
+				{"pack", d.pack},
+				{"json", d.json},
+				{"full", d.full},
+				{"descriptors closed", d.closed},
+				{"spool removed", d.removed},
+				{"names", d.names},
+			} {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel() // most of the time they wait
+					test.run(t)
+				})
+			}
 		})
 	}
 }
@@ -85,7 +95,7 @@ func (d coreDriver) plain() bool { return d.build == "plain" }
 func (d coreDriver) command(ctx context.Context, dir string, settings []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.path, args...)
 	cmd.Env = append([]string{"LACUNA_DIR=" + dir, "LACUNA_SESSION=test", "PATH=" + os.Getenv("PATH"),
-		"TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:exitcode=66", "ASAN_OPTIONS=detect_leaks=0"}, settings...)
+		"TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:exitcode=66:atexit_sleep_ms=0", "ASAN_OPTIONS=detect_leaks=0"}, settings...)
 	return cmd
 }
 

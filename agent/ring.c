@@ -71,7 +71,7 @@ static bool have_key;
 static _Atomic(lane *) slabs[SLABS];
 static atomic_uint lanes;           /* made so far */
 static atomic_ullong free_lanes;    /* the first free one: count << 32 | index + 1; the count keeps a swap from taking an old one */
-static atomic_ullong lost;          /* dropped for want of a lane */
+static atomic_ullong lost;          /* dropped for want of a lane, or in a signal's handler that came in the middle of a row */
 static atomic_size_t memory;
 
 /* --- lanes -------------------------------------------------------------------------------------------------------- */
@@ -288,9 +288,7 @@ static bool hand_over(lane *l, uint16_t table, const void *row, uint16_t bytes, 
 	return true;
 }
 
-/* A note's kind and fields come as its texts. */
-static void give_row(uint16_t table, unsigned char *row, uint16_t bytes, unsigned n, const unsigned char *texts);
-
+/* The writer's own rows. */
 static bool straight(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
 {
 	unsigned char copy[1024];
@@ -316,20 +314,17 @@ bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *t
 {
 	int was = errno; /* the program's: mmap and futex may set it */
 	lane *l = my_lane();
-	if (!l || n > TEXTS_MAX) {
+	if (!l || n > TEXTS_MAX || l->busy) {
 		atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
 		errno = was;
 		return false;
 	}
-	bool ok = false;
-	if (!l->busy) {
-		l->busy = 1;
-		atomic_signal_fence(memory_order_seq_cst);
-		ok = l->direct ? straight(table, row, bytes, texts, n) : hand_over(l, table, row, bytes, texts, n);
-		atomic_signal_fence(memory_order_seq_cst);
-		l->busy = 0;
-	}
+	l->busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	bool ok = l->direct ? straight(table, row, bytes, texts, n) : hand_over(l, table, row, bytes, texts, n);
 	count(ok ? &l->taken : &l->dropped);
+	atomic_signal_fence(memory_order_seq_cst);
+	l->busy = 0;
 	errno = was;
 	return ok;
 }
@@ -355,6 +350,7 @@ size_t lac_rings_memory(void)
 
 /* --- the writer's side -------------------------------------------------------------------------------------------- */
 
+/* To out.c, with the texts' IDs in their places. A note's kind and fields come as its texts. */
 static void give_row(uint16_t table, unsigned char *row, uint16_t bytes, unsigned n, const unsigned char *texts)
 {
 	char note[2][TEXT_MAX + 1];

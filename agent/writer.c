@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 enum {
 	STACK = 1 << 20, /* CUPTI runs on it; pages that are not used cost nothing */
 	QUESTIONS = 8,
+	PATIENCE = 5,
 };
 
 static const uint64_t CLOCK_NS = 5000000000u; /* between rows of clock, and sweeps of rings */
@@ -39,7 +41,9 @@ static question questions[QUESTIONS];
 static atomic_uint rung;   /* 1: the writer has something to look at */
 static atomic_uint thread; /* 0 none, 1 being made, 2 there, 3 ended */
 static atomic_uint tid;    /* the writer's */
-static bool ending;        /* writer's thread */
+static char end_why[64];
+static atomic_bool ending; /* asked to end; end_why was set before */
+atomic_bool lac_ending;
 
 /* --- sleeping and waking ------------------------------------------------------------------------------------------- */
 
@@ -246,12 +250,14 @@ static void *run(void *unused)
 	atomic_store(&tid, (uint32_t)syscall(SYS_gettid));
 	lac_rings_direct();
 	uint64_t next = UINT64_MAX;
-	while (!ending) {
+	for (;;) {
 		sleep_until(next);
+		if (atomic_load(&ending))
+			break;
 		answer();
 		lac_window_tick();
 		next = lac_window_due();
-		if (!lac_window_open() || ending)
+		if (!lac_window_open())
 			continue;
 		drain();
 		uint64_t now = lac_mono_ns();
@@ -260,6 +266,9 @@ static void *run(void *unused)
 		if (next > next_flush)
 			next = next_flush;
 	}
+	lac_window_last(end_why);
+	atomic_store(&thread, 3);
+	wake_on(&thread);
 	return NULL;
 }
 
@@ -306,21 +315,23 @@ int lac_writer_start(void)
 	return 0;
 }
 
-static int end(const void *why)
-{
-	lac_window_last(why);
-	ending = true;
-	return 0;
-}
-
+/* While rows still go out it is waited for, up to PATIENCE times as long: a program that was faster than the disk has much to write. */
 void lac_writer_end(const char *why, unsigned timeout_ms)
 {
-	if (atomic_load(&thread) != 2)
+	if (atomic_load(&thread) != 2 || atomic_load(&ending))
 		return;
-	char copy[LAC_ASK_BYTES] = "";
-	strncpy(copy, why, sizeof copy - 1);
-	lac_writer_ask(end, copy, sizeof copy, timeout_ms);
-	atomic_store(&thread, 3);
+	snprintf(end_why, sizeof end_why, "%s", why);
+	atomic_store(&ending, true);
+	lac_writer_wake();
+	uint64_t step = timeout_ms * (uint64_t)1000000, now = lac_mono_ns(), last = now + PATIENCE * step, until = now + step, rows = lac_out_rows();
+	while (atomic_load(&thread) == 2 && now < until) {
+		sleep_on(&thread, 2, until - now);
+		now = lac_mono_ns();
+		if (now >= until && lac_out_rows() != rows && until < last) {
+			rows = lac_out_rows();
+			until = now + step;
+		}
+	}
 }
 
 void lac_writer_forked(void)
@@ -330,7 +341,8 @@ void lac_writer_forked(void)
 	atomic_store(&rung, 0);
 	atomic_store(&thread, 0);
 	atomic_store(&tid, 0);
-	ending = false;
+	atomic_store(&ending, false);
+	atomic_store(&lac_ending, false);
 	next_flush = next_clock = 0;
 	saw_kernels = false;
 	memset(&lac_accounts, 0, sizeof lac_accounts);

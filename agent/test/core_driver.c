@@ -88,13 +88,28 @@ static double seconds(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Children that are forked in the middle of a storm, and storm themselves; some are forked by children. */
+static atomic_bool forked_all;
+
+static void *busy_main(void *unused)
+{
+	uint64_t me = atomic_fetch_add(&sum->next_thread, 1);
+	for (uint64_t i = 0; !atomic_load(&forked_all); i++) {
+		emit(me, i, 0);
+		if (i % 500 == 499)
+			usleep(1000);
+	}
+	return unused;
+}
+
+/* Children that are forked in the middle of a storm, and storm themselves; some are forked by children. The storm's threads run before
+ * and after all forks: AddressSanitizer's own allocator is not made for a fork while a thread begins or ends. */
 static void forks(unsigned long n)
 {
-	static struct work w = {.events = 20000, .pause_every = 500};
 	pthread_t busy[4];
 	for (int i = 0; i < 4; i++)
-		pthread_create(&busy[i], NULL, thread_main, &w);
+		pthread_create(&busy[i], NULL, busy_main, NULL);
+	while (atomic_load(&sum->emitted) < 2000)
+		usleep(1000);
 	for (unsigned long i = 0; i < n; i++) {
 		pid_t child = fork();
 		if (child < 0)
@@ -115,6 +130,7 @@ static void forks(unsigned long n)
 		}
 		usleep(2000);
 	}
+	atomic_store(&forked_all, true);
 	for (int i = 0; i < 4; i++)
 		pthread_join(busy[i], NULL);
 	int status;
