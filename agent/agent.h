@@ -132,6 +132,8 @@ void lac_writer_wake(void);
 int lac_writer_do(void (*what)(void *), void *arg, unsigned timeout_ms);
 /* Drains all, writes all, and ends the thread; waits at most timeout_ms. */
 void lac_writer_end(const char *why, unsigned timeout_ms);
+/* The process ends, and waits for the writer: who waits there for a call of the program gives up. */
+extern atomic_bool lac_ending;
 void lac_writer_forked(void);
 
 /* The account; each part adds to its own numbers. */

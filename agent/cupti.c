@@ -366,7 +366,7 @@ static void detach(unsigned timeout_ms)
 	}
 	atomic_store(&phase, LEAVING);
 	lac_cupti.enable_domain(1, lac_cupti.subscriber, CUPTI_RUNTIME);
-	for (unsigned waited = 0; waited < timeout_ms && atomic_load(&phase) != NOT; waited++) {
+	for (unsigned waited = 0; waited < timeout_ms && atomic_load(&phase) != NOT && !atomic_load(&lac_ending); waited++) {
 		if (waited == timeout_ms / 2 && enter()) { /* a program that only calls the driver */
 			lac_cupti.enable_domain(1, lac_cupti.subscriber, CUPTI_DRIVER);
 			leave();

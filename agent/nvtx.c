@@ -271,7 +271,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(get_table ge
 		NULL, NULL, F(hook_domain_category_a), F(hook_domain_category_w), F(hook_string_a), F(hook_string_w), F(hook_domain_create_a),
 		F(hook_domain_create_w), F(hook_domain_destroy)};
 	lac_enter();
-	if (!*lac_set()->dir)
+	if (lac_get_state() == LAC_OFF)
 		return 1; /* nothing is filled in, and NVTX makes its functions empty */
 	lac_nvtx_ready();
 	/* Another tool that was there first has its own handles for all that is registered: it gets all, or we do. */
@@ -314,7 +314,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(modu
 	int (*other)(module_info *) = (int (*)(module_info *))(uintptr_t)chained("InitializeInjectionNvtxExtension");
 	if (other && other != InitializeInjectionNvtxExtension && other(info))
 		return 1;
-	if (!info || info->size < sizeof *info || info->module != MODULE_PAYLOAD || !info->n || !info->segments || !*lac_set()->dir)
+	if (!info || info->size < sizeof *info || info->module != MODULE_PAYLOAD || !info->n || !info->segments || lac_get_state() == LAC_OFF)
 		return 0;
 	for (unsigned i = 0; i < sizeof payload / sizeof *payload && i < info->segments->n; i++)
 		info->segments->slots[i] = (intptr_t)payload[i];

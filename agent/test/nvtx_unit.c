@@ -23,6 +23,7 @@ atomic_bool lac_on;
 lac_account lac_accounts;
 const lac_settings *lac_set(void) { return &settings; }
 void lac_enter(void) {}
+lac_state lac_get_state(void) { return *settings.dir ? LAC_RECORDING : LAC_OFF; }
 uint32_t lac_tid(void) { return 7; }
 void lac_step_began(const char *name) { printf("step %s\n", name); }
 double lac_ns_per_cycle(void) { return 1; }
