@@ -74,6 +74,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("COLUMNS", "80")
 			env.Setenv("LC_ALL", "C.UTF-8")
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			if cache, err := os.UserCacheDir(); err == nil {
+				env.Setenv("XDG_CACHE_HOME", cache) // the recording library is compiled once, not in every script
+			}
 			fake, err := filepath.Abs("../nvml/testdata/fake.c")
 			env.Setenv("FAKE_NVML", fake) // the source of a stand-in for the driver's library
 			return errors.Join(err, captures(env.WorkDir))

@@ -121,6 +121,8 @@ func TestContracts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	doctorContract := fields{"schema": "number", "verdicts": filled{fields{"purpose": "string", "answer": "string", "because": list{"string"}}},
+		"checks": filled{fields{"check": "string", "title": "string", "state": "string", "text": "string", "cost": "string", "fix": "string", "commands": list{"string"}, "stops": list{"string"}, "limits": list{"string"}}}}
 	nothingToChange := maps.Clone(reportContract) // there is no after all changes, and no idle time because of anything
 	nothingToChange["budget_ms"] = fields{"compute": "number", "copy": "number", "comm_exposed": "number", "idle": "number", "idle_by_host": mapOf{"number"}}
 	delete(nothingToChange, "after_all")
@@ -134,6 +136,7 @@ func TestContracts(t *testing.T) {
 		{"whatif run.sqlite -x scale:gemm=0.5", whatifContract},
 		{"kernel gemm.ncu-rep", kernelContract},
 		{"diff run.sqlite trace.json.gz --force", diffContract},
+		{"doctor", doctorContract},
 		{"diff before.json.gz after.json.gz", diffContract},
 		{"diff before.sqlite after", diffContract},
 		{"diff slow.ncu-rep fixed.ncu-rep", fields{"schema": "number", "comparable": "bool", "why_not": list{"string"}, "measures": filled{change}}},

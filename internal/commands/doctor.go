@@ -37,7 +37,7 @@ does not work) or unknown (what would tell is not there).`,
 	Setup: func(flags *pflag.FlagSet) Run {
 		format := flags.String("format", "text", "`FORMAT` is text or json")
 		purposes := flags.StringSlice("for", nil, "only what `PURPOSE` needs: record, ncu or sample; several with commas")
-		deep := flags.Bool("deep", false, "import torch and ask it for the GPUs, which takes seconds")
+		deep := flags.Bool("deep", false, "start CUDA and import torch, in processes of their own: takes seconds")
 		return func(ctx context.Context, env *Env, _ []string) error {
 			if err := oneOf("--format", *format, doctorFormats()); err != nil {
 				return err

@@ -119,8 +119,11 @@ func (x *exam) cuptis() (out []cuptiCopy) {
 		}
 		out = append(out, c)
 	}
+	if at := x.Env("LACUNA_CUPTI"); at != "" {
+		add(cuptiCopy{path: at, version: x.toolkitVersion(at), whence: "LACUNA_CUPTI"})
+	}
 	for _, folder := range x.python.Folders {
-		for _, at := range slices.Concat(x.glob(path.Join(folder, "nvidia/cu*/lib/libcupti.so*")), x.glob(path.Join(folder, "nvidia/cuda_cupti/lib/libcupti.so*"))) {
+		for _, at := range slices.Concat(x.glob(path.Join(folder, "nvidia/cu*/lib/libcupti.so*")), x.glob(path.Join(folder, "nvidia/cuda_cupti/lib/libcupti.so*")), x.glob(path.Join(folder, "torch/lib/libcupti*.so*"))) {
 			add(cuptiCopy{path: at, version: x.wheelVersion(folder, at), whence: "python package"})
 		}
 	}
@@ -129,19 +132,13 @@ func (x *exam) cuptis() (out []cuptiCopy) {
 			add(cuptiCopy{path: at, version: x.toolkitVersion(at), whence: "on the loader's path"})
 		}
 	}
-	homes := []string{x.Env("CUDA_HOME"), x.Env("CUDA_PATH"), "/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*"}
-	for _, home := range homes {
-		for _, in := range []string{"extras/CUPTI/lib64", "lib64", "targets/*/lib"} {
+	for _, home := range []string{x.Env("CUDA_HOME"), x.Env("CUDA_PATH"), "/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*", x.Env("CONDA_PREFIX")} {
+		for _, in := range []string{"extras/CUPTI/lib64", "lib64", "targets/*/lib", "lib"} {
 			for _, at := range x.glob(path.Join(home, in, "libcupti.so.[0-9]*")) {
 				if home != "" {
 					add(cuptiCopy{path: at, version: x.toolkitVersion(at), whence: "CUDA toolkit"})
 				}
 			}
-		}
-	}
-	for _, at := range x.glob(path.Join(x.Env("CONDA_PREFIX"), "lib/libcupti.so.[0-9]*")) {
-		if x.Env("CONDA_PREFIX") != "" {
-			add(cuptiCopy{path: at, whence: "conda"})
 		}
 	}
 	return out

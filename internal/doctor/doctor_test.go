@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/tools/txtar"
+
 	"lacuna/internal/golden"
 	"lacuna/internal/nvml"
 	"lacuna/internal/perf"
@@ -94,8 +96,8 @@ func machineOf(t *testing.T, text string) (*Machine, []Purpose) {
 	}
 	m.Env = func(name string) string { return env[name] }
 	m.Run = func(_ context.Context, program string, args ...string) (string, error) {
-		if len(args) > 1 { // a text of Python: its first word tells them apart
-			args[1] = strings.Fields(args[1])[1]
+		if words := strings.Fields(args[len(args)-1]); len(words) > 1 { // a text of Python: what it imports tells them apart
+			args[len(args)-1] = words[1]
 		}
 		command := strings.Join(append([]string{program}, args...), " ")
 		out, ok := runs[command]
@@ -178,6 +180,40 @@ func TestMachines(t *testing.T) {
 				return tell(r)
 			})
 		})
+	}
+}
+
+// Every check has a machine on which it is well or silent, and one on which it is not; only what nothing needs is never ill.
+func TestEveryCheckSpeaks(t *testing.T) {
+	found, _ := filepath.Glob("testdata/*.txtar")
+	ill, well := make(map[string]bool), make(map[string]bool)
+	for _, file := range found {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if !strings.HasSuffix(f.Name, "/events") {
+				continue
+			}
+			m, _ := machineOf(t, string(f.Data))
+			r, err := Examine(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			is := make(map[string]bool)
+			for _, c := range r.Checks {
+				is[c.Check] = is[c.Check] || c.State != OK
+			}
+			for _, c := range checks() {
+				ill[c.ID], well[c.ID] = ill[c.ID] || is[c.ID], well[c.ID] || !is[c.ID]
+			}
+		}
+	}
+	for _, c := range checks() {
+		if !well[c.ID] || ill[c.ID] == (c.ID == toolkit.ID) {
+			t.Errorf("%s: well on a machine: %v, ill on one: %v", c.ID, well[c.ID], ill[c.ID])
+		}
 	}
 }
 

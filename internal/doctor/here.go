@@ -37,7 +37,9 @@ func Here(agent func(ctx context.Context) (string, error)) *Machine {
 func runProgram(ctx context.Context, path string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, path, args...)
 	c.WaitDelay = runLimit / 10 // for children that keep the pipe open
-	out, err := c.CombinedOutput()
+	var said beginning
+	c.Stdout, c.Stderr = &said, &said
+	err := c.Run()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -45,5 +47,13 @@ func runProgram(ctx context.Context, path string, args ...string) (string, error
 	case errors.As(err, &exit):
 		err = fmt.Errorf("it ends with %v", exit)
 	}
-	return string(out), err
+	return string(said), err
+}
+
+// A beginning keeps the first bytes that are written to it, as many as a file's.
+type beginning []byte
+
+func (b *beginning) Write(text []byte) (int, error) {
+	*b = append(*b, text[:min(len(text), maxRead-len(*b))]...)
+	return len(text), nil
 }

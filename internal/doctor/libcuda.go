@@ -1,8 +1,13 @@
 package doctor
 
+import (
+	"fmt"
+	"strings"
+)
+
 var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", Run: func(x *exam) []Result {
 	if x.cuda != "" {
-		return fine(x.cuda)
+		return x.initCUDA(fine(x.cuda))
 	}
 	if x.library == nil && x.moduleVersion() == "" {
 		return nil // the driver's check has said it
@@ -13,3 +18,39 @@ var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", Run: func(x *ex
 	}
 	return []Result{r}
 }}
+
+// cuInit's errors that machines, not programs, are to blame for (cuda.h), and what mends them.
+var initErrors = map[int]struct{ says, fix string }{
+	100: {"no device", "see why: CUDA_VISIBLE_DEVICES, the container's devices, sudo dmesg | grep -i NVRM"},
+	802: {"the system is not ready", "on machines with NVSwitch the fabric manager must run: sudo systemctl start nvidia-fabricmanager"},
+	803: {"the driver's library and its module differ", "restart the machine, or the container with the host's driver"},
+	804: {"a compatibility library that this GPU does not take", "take CUDA's compat folder out of LD_LIBRARY_PATH, or update the driver"},
+	999: {"unknown error", "load the module anew, or restart the machine: sudo modprobe nvidia_uvm"},
+}
+
+// initCUDA has a process of its own call cuInit, without what other tools inject, if checks may take long.
+func (x *exam) initCUDA(found []Result) []Result {
+	env := x.lookPath("env")
+	if !x.Deep || x.python.Path == "" || env == "" {
+		return found
+	}
+	said, err := x.askFor(importLimit, env, "-u", "CUDA_INJECTION64_PATH", x.python.Path, "-c", `import ctypes; print("LACUNA", ctypes.CDLL("libcuda.so.1").cuInit(0))`)
+	_, answer, ok := strings.Cut(said, "LACUNA ")
+	var code int
+	if n, _ := fmt.Sscan(answer, &code); err != nil || !ok || n != 1 {
+		return found
+	}
+	r := &found[0]
+	if code == 0 {
+		r.Text += "; it starts"
+		return found
+	}
+	r.State, r.Stops = Broken, []Purpose{Record, NCU}
+	r.Cost = fmt.Sprintf("no CUDA program runs: cuInit answers %d", code)
+	r.Fix = "run nvidia-smi to see what the driver says"
+	if e, known := initErrors[code]; known {
+		r.Cost += " (" + e.says + ")"
+		r.Fix = e.fix
+	}
+	return found
+}

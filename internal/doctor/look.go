@@ -149,7 +149,11 @@ func (x *exam) runs(name string) bool {
 
 // ask runs a program for a short time.
 func (x *exam) ask(program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(x.ctx, runLimit)
+	return x.askFor(runLimit, program, args...)
+}
+
+func (x *exam) askFor(limit time.Duration, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(x.ctx, limit)
 	defer cancel()
 	return x.Run(ctx, program, args...)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 )
 
 var torch = Check{ID: "torch", Title: "PyTorch", Run: func(x *exam) []Result {
@@ -31,9 +32,12 @@ var torch = Check{ID: "torch", Title: "PyTorch", Run: func(x *exam) []Result {
 	return nil // there is none, and none is needed
 }}
 
+// importLimit is how long importing torch may take: from a cold network disk it takes a minute.
+const importLimit = 2 * time.Minute
+
 // importTorch asks torch itself, which takes seconds.
 func (x *exam) importTorch(r Result) Result {
-	said, err := x.ask(x.python.Path, "-c", `import torch; print("LACUNA", torch.cuda.is_available(), torch.cuda.device_count())`)
+	said, err := x.askFor(importLimit, x.python.Path, "-c", `import torch; print("LACUNA", torch.cuda.is_available(), torch.cuda.device_count())`)
 	_, answer, found := strings.Cut(said, "LACUNA ")
 	var there string
 	var count int

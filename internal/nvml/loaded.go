@@ -62,6 +62,8 @@ const (
 	allLinks = 1<<32 - 1
 	maxLinks = 18
 
+	notSupported = 3 // the error of what a device does not tell
+
 	typeUnsignedLong = 2 // of a field's value
 	typeUnsigned64   = 3
 )
@@ -147,7 +149,7 @@ func (l *loaded) Sample(device int) (Sample, error) {
 	h := l.handles[device]
 	var s Sample
 	var clock uint32
-	if code := l.clock(h, clockSM, &clock); code != 0 {
+	if code := l.clock(h, clockSM, &clock); code != 0 && code != notSupported {
 		return Sample{}, fmt.Errorf("GPU %d: %s", device, l.text(code))
 	}
 	s.SMMHz, s.MemoryMHz = int(clock), mhz(l.clock, h, clockMemory)
