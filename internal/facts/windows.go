@@ -21,7 +21,12 @@ func (f *Facts) windowOf(ns int64) int {
 // keepWindow looks only at the steps of one window, of a capture that was switched off and on again: between windows nothing
 // was recorded, which is no idle time. It takes the window with most time in whole steps; of equals the first.
 func (f *Facts) keepWindow(s *Steps) {
-	if len(f.Trace.Windows) < 2 {
+	n := len(f.Trace.Windows)
+	if n < 2 {
+		return
+	}
+	if s.Source == StepsNone {
+		s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is the longest in which the GPU worked", n))
 		return
 	}
 	best, bestNs := [2]int{s.First, s.First}, int64(0)
@@ -38,11 +43,11 @@ func (f *Facts) keepWindow(s *Steps) {
 		from = max(to, from+1)
 	}
 	if bestNs == 0 {
-		s.Note = join(s.Note, fmt.Sprintf("recording was off for some time within each step, %d windows: what they say of idle time is not to be believed", len(f.Trace.Windows)))
+		s.Note = join(s.Note, fmt.Sprintf("recording was off for some time within each step, %d windows: what they say of idle time is not to be believed", n))
 		return
 	}
 	s.First, s.Last = best[0], best[1]
-	s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is the one with most steps; --steps A:B takes others", len(f.Trace.Windows)))
+	s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is the one with most steps; --steps A:B takes others", n))
 }
 
 // inWindow is the part of a span that lies in the window with most of it, for a capture without steps.

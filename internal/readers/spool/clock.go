@@ -66,7 +66,12 @@ func (r *reading) gpuTimes(s *stream) {
 		"Calls": t.Calls.StartNs, "Syncs": t.Syncs.StartNs, "EventRecords": t.EventRecords.TimeNs, "Overheads": t.Overheads.StartNs,
 		"DeviceAllocs": t.DeviceAllocs.TimeNs,
 	} {
-		shift(times[s.rows[name].From:s.rows[name].To], add)
+		rows := times[s.rows[name].From:s.rows[name].To]
+		for i, ns := range rows {
+			if ns != 0 { // an event that has no time yet
+				rows[i] += add
+			}
+		}
 	}
 }
 

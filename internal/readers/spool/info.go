@@ -34,11 +34,12 @@ func (r *reading) endStream() {
 	}
 	r.endRows()
 	s := r.streams[len(r.streams)-1]
+	r.gpuTimes(s)
+	r.ownCorrs(s)
 	calls := r.indexCalls(s.rows["Calls"])
 	r.dropNested(s.rows["Calls"], calls)
 	r.eventTimes(s.rows["EventRecords"], calls)
 	r.recorded(s.rows["Syncs"], s.rows["EventRecords"], calls)
-	r.gpuTimes(s)
 	r.ranges(s)
 	r.nameThreads(s)
 }

@@ -355,15 +355,55 @@ func TestClocks(t *testing.T) {
 	l := newLoop(t, 40, nil)
 	l.kernel("k", 1000)
 	kernel := l.nowNs
-	for i := range 9 { // CUPTI's clock is 3 s behind
+	l.row(raw.Event{Corr: 1, Device: raw.None}, raw.Event{Corr: 99, Device: raw.None}) // without a time, and one without a call too
+	for i := range 9 {                                                                 // CUPTI's clock is 3 s behind
 		l.row(raw.Clock{GPU: l.gpu(int64(i)), Real: l.real(3e9 + int64(i)), Width: 60})
 	}
 	x := readBytes(t, l.end(), reader.Options{})
 	if got := x.Kernels.StartNs[0]; got != kernel+2000+3e9 {
 		t.Errorf("kernel at %d", got)
 	}
+	if e := &x.EventRecords; e.Len() != 1 || e.TimeNs[0] != 3e9 {
+		t.Errorf("events at %v", e.TimeNs)
+	}
 	if !strings.Contains(strings.Join(x.Warnings, ";"), "cannot be aligned better than") { // the loop's own pairs say that it is not
 		t.Errorf("warnings %q", x.Warnings)
+	}
+}
+
+// TestWindows reads a capture that was switched off and on again, after which CUPTI counts calls from 1 again.
+func TestWindows(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		l := newLoop(t, 40, nil)
+		for window := range 3 {
+			if window > 0 {
+				l.row(raw.Window{Time: l.real(l.nowNs + 50_000), On: 0})
+				l.nowNs += 1e9
+				l.row(raw.Window{Time: l.real(l.nowNs), On: 1})
+				if anew {
+					l.corr = 0
+				}
+			}
+			for range 4 + window {
+				l.kernel("k", 5000)
+			}
+		}
+		x := readBytes(t, l.end(), reader.Options{})
+		launched := make(map[uint32]int64)
+		for i, corr := range x.Calls.Corr {
+			if _, twice := launched[corr]; twice {
+				t.Errorf("two calls of correlation %d", corr)
+			}
+			launched[corr] = x.Calls.StartNs[i]
+		}
+		for i, corr := range x.Kernels.Corr {
+			if at, ok := launched[corr]; !ok || x.Kernels.StartNs[i]-at != 8000 {
+				t.Errorf("anew %v: kernel %d is launched at %d, runs at %d", anew, i, at, x.Kernels.StartNs[i])
+			}
+		}
+		if x.Calls.Len() != 15 || len(x.Windows) != 3 || x.Windows[1].StartNs < 1e9 {
+			t.Errorf("%d calls, windows %v", x.Calls.Len(), x.Windows)
+		}
 	}
 }
 
