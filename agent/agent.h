@@ -12,6 +12,7 @@
  *   clock.c    pairs of clocks
  *   control.c  the socket: start, stop, status
  *   cupti.c    libcupti's life: subscribed to, on, off, gone; cupti.h is what its parts know of each other
+ *   subscribe.c tries libraries until CUPTI answers
  *   find.c     where libcupti is, and who else may hold it
  *   kinds.c    which records CUPTI makes
  *   calls.c    which of CUDA's calls are recorded
@@ -84,8 +85,6 @@ int lac_start_for(const char *why, double seconds);
 /* A line of JSON for the socket: {"state":…,"why":…,"pid":…,"spool":…,"records":…,"dropped":…,"bytes":…}. Returns its length. */
 size_t lac_status(char *line, size_t size);
 
-/* Whether ranges that begin are to be told with lac_step_began though lac_on is false: window steps waits for its first. */
-extern atomic_bool lac_steps;
 /* Window steps: tells of a range that begins; cheap where that window is not asked for. */
 void lac_step_began(const char *name);
 /* Window profiler: cudaProfilerStart and Stop were called. From CUPTI's callbacks: the work is done by the writer's thread. */

@@ -45,8 +45,10 @@ enum { SPOOL_BEGIN = 0, SPOOL_SCHEMA = 1, SPOOL_TEXTS = 2, SPOOL_NOTE = 3 };
  *   refused  code, why, holder ("" unknown): another client has CUPTI; GPU work is not recorded
  *   yielded  why: stands aside for another client (--yield)
  *   state    state ("armed", "recording", "stopped", "refused", "yielded", "failed"), why
- *   full     errno, why: the disk is full; dropped until it is not
+ *   full     errno, why, dropped (rows so far): the disk was full until now
  *   fork     parent: this process is a fork of a recorded one
+ *   chain    why: the injection library that was asked for before this one could not be loaded
+ *   loss     what, why: names were cut (too many)
  *   clock    what is special about clocks here (WSL)
  *   nvtx     to (path), why: NVTX's events went to another tool, not here
  *   end      why ("exit", "stop", "unload")

@@ -22,7 +22,7 @@ enum {
 };
 
 atomic_bool lac_on;
-atomic_bool lac_steps;
+static atomic_bool counting; /* window steps: its last is still to come */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -399,14 +399,14 @@ void lac_profiler(bool start)
 
 void lac_step_began(const char *name)
 {
-	if (!atomic_load_explicit(&lac_steps, memory_order_relaxed) || !name || !lac_step_named(name))
+	if (!atomic_load_explicit(&counting, memory_order_relaxed) || !name || !lac_step_named(name))
 		return;
 	const lac_settings *s = lac_set();
 	long n = atomic_fetch_add(&steps, 1);
 	if (n == s->step_from) {
 		ask(true, "steps", 0, STEP_MS); /* waits: a step that is recorded in part is worth nothing */
 	} else if (n == s->step_to) {
-		atomic_store(&lac_steps, false);
+		atomic_store(&counting, false);
 		ask_later(false);
 	}
 }
@@ -432,7 +432,7 @@ void lac_window_first(bool wait)
 		}
 		lac_writer_start();
 	} else if (strcmp(window, "steps") == 0) {
-		atomic_store(&lac_steps, s->step_to > s->step_from);
+		atomic_store(&counting, s->step_to > s->step_from);
 	}
 	lac_writer_wake();
 }
@@ -455,7 +455,7 @@ bool lac_window_forked(void)
 	atomic_store(&closes, 0);
 	atomic_store(&steps, 0);
 	opened = closed = 0;
-	atomic_store(&lac_steps, strcmp(lac_set()->window, "steps") == 0 && lac_set()->step_to > lac_set()->step_from);
+	atomic_store(&counting, strcmp(lac_set()->window, "steps") == 0 && lac_set()->step_to > lac_set()->step_from);
 	atomic_store(&lac_on, goes_on);
 	return goes_on;
 }

@@ -42,8 +42,7 @@ static atomic_uint rung;   /* 1: the writer has something to look at */
 static atomic_uint thread; /* 0 none, 1 being made, 2 there, 3 ended */
 static atomic_uint tid;    /* the writer's */
 static char end_why[64];
-static atomic_bool ending; /* asked to end; end_why was set before */
-atomic_bool lac_ending;
+atomic_bool lac_ending; /* end_why was set before */
 
 /* --- sleeping and waking ------------------------------------------------------------------------------------------- */
 
@@ -252,7 +251,7 @@ static void *run(void *unused)
 	uint64_t next = UINT64_MAX;
 	for (;;) {
 		sleep_until(next);
-		if (atomic_load(&ending))
+		if (atomic_load(&lac_ending))
 			break;
 		answer();
 		lac_window_tick();
@@ -318,10 +317,10 @@ int lac_writer_start(void)
 /* While rows still go out it is waited for, up to PATIENCE times as long: a program that was faster than the disk has much to write. */
 void lac_writer_end(const char *why, unsigned timeout_ms)
 {
-	if (atomic_load(&thread) != 2 || atomic_load(&ending))
+	if (atomic_load(&thread) != 2 || atomic_load(&lac_ending))
 		return;
 	snprintf(end_why, sizeof end_why, "%s", why);
-	atomic_store(&ending, true);
+	atomic_store(&lac_ending, true);
 	lac_writer_wake();
 	uint64_t step = timeout_ms * (uint64_t)1000000, now = lac_mono_ns(), last = now + PATIENCE * step, until = now + step, rows = lac_out_rows();
 	while (atomic_load(&thread) == 2 && now < until) {
@@ -341,7 +340,6 @@ void lac_writer_forked(void)
 	atomic_store(&rung, 0);
 	atomic_store(&thread, 0);
 	atomic_store(&tid, 0);
-	atomic_store(&ending, false);
 	atomic_store(&lac_ending, false);
 	next_flush = next_clock = 0;
 	saw_kernels = false;
