@@ -1,0 +1,125 @@
+package spool
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"lacuna/internal/model"
+	"lacuna/internal/reader"
+	raw "lacuna/internal/spool"
+)
+
+// TestNVTX pairs pushes, pops, starts and ends, over threads, windows and losses.
+func TestNVTX(t *testing.T) {
+	l := newLoop(t, 40, nil)
+	at := func(ms int64, what uint8, tid uint32, id uint64, name string) {
+		l.row(raw.NVTX{Time: l.real(ms * 1e6), What: what, Tid: tid, ID: id, Name: l.Text(name), Category: 9, Payload: math.Float64bits(2.5), PayloadType: 3})
+	}
+	at(1, raw.NVTXPush, 40, 0, "outer")
+	at(2, raw.NVTXPush, 40, 0, "inner")
+	at(3, raw.NVTXPush, 41, 0, "other thread")
+	at(4, raw.NVTXPop, 40, 0, "")
+	at(5, raw.NVTXPop, 41, 0, "")
+	at(6, raw.NVTXPop, 41, 0, "") // of nothing
+	at(8, raw.NVTXEnd, 41, 7, "") // its start comes later in the file
+	at(2, raw.NVTXStart, 40, 7, "from here to there")
+	at(3, raw.NVTXStart, 40, 8, "never ends")
+	at(4, raw.NVTXEnd, 40, 99, "") // of nothing
+	at(5, 77, 40, 0, "of a kind to come")
+	l.row(raw.Window{Time: l.real(10e6), On: 0}, raw.Window{Time: l.real(20e6), On: 1})
+	at(19, raw.NVTXPush, 40, 0, "outer") // told again: a bit before the window's row
+	at(25, raw.NVTXPop, 40, 0, "")
+	l.row(raw.Window{Time: l.real(30e6), On: 0})
+	l.nowNs = 30e6
+	x := readBytes(t, l.end(), reader.Options{})
+	var got []string
+	r := &x.Ranges
+	for i, name := range r.Name {
+		line := map[model.RangeKind]string{model.RangePushPop: "push ", model.RangeStartEnd: "start "}[r.Kind[i]] + x.Strings.Text(name)
+		if r.DurNs[i] == model.OpenDurNs {
+			line += " open"
+		} else {
+			line += time.Duration(r.DurNs[i]).String()
+		}
+		if r.EndThread[i] != model.NoThread {
+			line += " elsewhere"
+		}
+		got = append(got, line)
+		if r.Category[i] != 9 || x.Strings.Text(r.Payload[i]) != "2.5" {
+			t.Errorf("category %d, payload %q", r.Category[i], x.Strings.Text(r.Payload[i]))
+		}
+	}
+	want := []string{"push outer open", "start from here to there6ms elsewhere", "push inner2ms", "push other thread2ms", "start never ends open", "push outer6ms"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	for code, n := range map[model.LossCode]int64{lossUnopened: 2, model.LossUnclosed: 2, model.LossUnknownEvent: 1} {
+		if x.Losses.Count(code) != n {
+			t.Errorf("%s: %d, want %d", code, x.Losses.Count(code), n)
+		}
+	}
+	if len(x.Windows) != 2 || x.Windows[1].LenNs() < 10e6 {
+		t.Errorf("windows %v", x.Windows)
+	}
+}
+
+// TestProcesses merges processes that call different things the same.
+func TestProcesses(t *testing.T) {
+	first := training(t, 40, 2, map[string]string{"RANK": "0"})
+	second := training(t, 50, 2, map[string]string{"RANK": "1"})
+	x := readBytes(t, append(slices.Clone(first), second...), reader.Options{})
+	if len(x.Processes) != 2 || x.Processes[1].Rank != 1 || x.Info.Rank != -1 {
+		t.Errorf("processes %+v, rank %d", x.Processes, x.Info.Rank)
+	}
+	if len(x.Devices) != 1 || len(x.Domains) != 2 || len(x.Threads) != 2 {
+		t.Errorf("devices %+v, domains %+v, threads %+v", x.Devices, x.Domains, x.Threads)
+	}
+	streams := make(map[[2]uint32]bool)
+	for i, s := range x.Kernels.Stream {
+		streams[[2]uint32{uint32(x.Kernels.Process[i]), s}] = true
+	}
+	if want := map[[2]uint32]bool{{0, 7}: true, {1, 14}: true}; !reflect.DeepEqual(streams, want) {
+		t.Errorf("kernels on %v", streams)
+	}
+	for i, s := range x.Syncs.Stream {
+		if x.Syncs.Process[i] == 1 && s != 14 {
+			t.Errorf("process 1 waits on stream %d", s)
+		}
+	}
+	if s := x.Streams; len(s) != 4 || s[2].ID != 14 || s[3].ID != 15 || x.Contexts[1].NullStream != 14 {
+		t.Errorf("streams %+v, contexts %+v", s, x.Contexts)
+	}
+}
+
+// TestDevices numbers GPUs that two processes both call 0.
+func TestDevices(t *testing.T) {
+	var file []byte
+	for i, uuid := range []string{"GPU-1", "GPU-2", "GPU-1"} {
+		l := newLoop(t, uint32(40+i), nil)
+		l.out.Reset()
+		w, err := raw.NewWriter(&l.out, raw.Begin{Role: raw.RoleAgent, Pid: int64(40 + i), RealNs: began})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Writer = w
+		l.row(raw.Device{UUID: w.Text(uuid), Name: w.Text("GPU")}, raw.Context{Context: 1}, raw.Stream{Context: 1, Stream: 7})
+		l.kernel("k", 1000)
+		file = append(file, l.end()...)
+	}
+	x := readBytes(t, file, reader.Options{})
+	if len(x.Devices) != 2 || x.Devices[1].UUID != "GPU-2" || x.Devices[1].Ordinal != 1 {
+		t.Errorf("devices %+v", x.Devices)
+	}
+	if want := []uint32{0, 1, 0}; !slices.Equal(x.Kernels.Device, want) {
+		t.Errorf("kernels on devices %v", x.Kernels.Device)
+	}
+	if want := []uint32{7, 7, 8}; !slices.Equal(x.Kernels.Stream, want) { // the third process shares the first one's GPU
+		t.Errorf("kernels on streams %v", x.Kernels.Stream)
+	}
+	if x.Contexts[1].Device != 1 {
+		t.Errorf("contexts %+v", x.Contexts)
+	}
+}
