@@ -61,7 +61,9 @@ func captures(dir string) error {
 			failed = append(failed, os.WriteFile(filepath.Join(dir, rank+".json.gz"), f.Data, 0o644))
 		}
 	}
-	train := "#!/bin/sh\necho step 1, 120.5 tok/s; echo step 2, 121 tok/s\n" // what examples of bench run
+	train := "#!/bin/sh\necho step 1, 120.5 tok/s; echo step 2, 121 tok/s\n"                               // what examples of bench run
+	script := "for batch in loader:\n    loss = model(batch)\n    loss.backward()\n    optimizer.step()\n" // what examples of record --print patch
+	failed = append(failed, os.WriteFile(filepath.Join(dir, "train.py"), []byte(script), 0o644))
 	return errors.Join(append(failed, os.WriteFile(filepath.Join(dir, "train"), []byte(train), 0o755))...)
 }
 

@@ -201,8 +201,11 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs 
 			return nil, last, err
 		}
 	}
-	for _, a := range append(append([]string{}, plan.Assumes...), plan.Left...) {
-		env.remark("%s", a)
+	for _, a := range plan.Assumes {
+		env.remark("assumed: %s", a)
+	}
+	for _, l := range plan.Left {
+		env.remark("left out: %s", l)
 	}
 	for i, x := range runs {
 		for _, p := range plan.Runs[i].Picks {

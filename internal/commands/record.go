@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/agent"
+	"lacuna/internal/instrument"
 	"lacuna/internal/nvml"
 	"lacuna/internal/record"
 )
@@ -40,14 +41,20 @@ it. The exit status is the program's.
   pack     pack into one file the folder NAME.spools, which stays if lacuna is
            killed itself: lacuna record pack NAME.spools
 
+With --with, nsys or ncu records instead, called as suits the flags. With
+--print torch|nvtx SCRIPT, nothing is recorded: it prints a patch that makes the
+steps of the script's loop visible.
+
 docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 	Examples: []string{
 		"lacuna record -- ./train",
 		"lacuna record --steps 10:20 -- ./train --epochs 1",
 		"lacuna record --armed -- ./train",
 		"lacuna record status",
+		"lacuna record --with nsys --dry-run -- python train.py",
+		"lacuna record --print nvtx train.py",
 	},
-	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "format": statusFormats},
+	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "with": withTools, "print": instrument.Kinds, "format": statusFormats},
 	No:       "start or stop reached no program",
 	Setup: func(flags *pflag.FlagSet) Run {
 		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
@@ -76,6 +83,7 @@ docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 			format:   flags.String("format", "text", "status: `FORMAT` is text or json"),
 		}
 		flags.Lookup("sample").NoOptDefVal = "199"
+		c.other = recordOtherFlags(flags)
 		return c.run
 	},
 }
@@ -96,6 +104,7 @@ type recordCall struct {
 	steps, pattern, window, graph, kinds, spoolDir, cupti, format *string
 	sample, memory, flush                                         *int
 	pids                                                          *[]int
+	other                                                         recordOther
 }
 
 func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
@@ -103,6 +112,9 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 		if v := recordVerb(args[0]); v != nil {
 			return c.runVerb(ctx, env, v, args[1:])
 		}
+	}
+	if done, err := c.other.run(ctx, env, c, args); done {
+		return err
 	}
 	if len(args) == 0 {
 		return errCall("record: no program given; try lacuna record -- python train.py")

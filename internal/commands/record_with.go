@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
@@ -17,13 +18,94 @@ import (
 	"lacuna/internal/writers"
 )
 
+// A recordOther is the flags of record that do something else than run a program with our agent.
+type recordOther struct {
+	with, print, args, kernel, function *string
+	dry, whole                          *bool
+	skip, count, line                   *int
+}
+
+func recordOtherFlags(flags *pflag.FlagSet) recordOther {
+	return recordOther{
+		with:     flags.String("with", "", "record with NVIDIA's `TOOL` instead: nsys, or ncu (single kernels), and tell the result"),
+		args:     flags.String("with-args", "", "--with: more `OPTIONS` for the tool"),
+		dry:      flags.Bool("dry-run", false, "--with: only print the command"),
+		kernel:   flags.String("kernel", "", "--with ncu: only kernels whose function matches `REGEX`"),
+		skip:     flags.Int("launch-skip", 0, "--with ncu: pass over the first `N` launches that match"),
+		count:    flags.Int("launch-count", 0, "--with ncu: profile `N` launches (default: all)"),
+		print:    flags.String("print", "", "record nothing: print the patch that makes the steps of a script visible; `KIND` is torch or nvtx"),
+		line:     flags.Int("line", 0, "--print: the loop that begins at line `N`"),
+		function: flags.String("function", "", "--print: a loop in the function `NAME`"),
+		whole:    flags.Bool("whole", false, "--print: the whole changed script, not the patch"),
+	}
+}
+
+func withTools() []string { return []string{"nsys", "ncu"} }
+
+// run does what --with and --print ask for; false: neither is given.
+func (o recordOther) run(ctx context.Context, env *Env, c *recordCall, args []string) (bool, error) {
+	switch {
+	case given(*o.with, *o.print) > 1:
+		return true, errCall("record: --with and --print are two things; give one")
+	case *o.print != "":
+		return true, o.runPrint(env, c, args)
+	case *o.with != "":
+		return true, o.runWith(ctx, env, c, args)
+	case *o.dry || *o.kernel != "" || *o.args != "" || *o.skip != 0 || *o.count != 0:
+		return true, errCall("record: --dry-run, --with-args, --kernel, --launch-skip and --launch-count go with --with nsys or --with ncu")
+	case *o.line != 0 || *o.function != "" || *o.whole:
+		return true, errCall("record: --line, --function and --whole go with --print torch or --print nvtx")
+	}
+	return false, nil
+}
+
+// runWith makes of record's flags what its tool can do of them.
+func (o recordOther) runWith(ctx context.Context, env *Env, c *recordCall, program []string) error {
+	if err := oneOf("--with", *o.with, withTools()); err != nil {
+		return err
+	}
+	if len(program) == 0 {
+		return errCall("record --with %s: no program given; try lacuna record --with %s -- python train.py", *o.with, *o.with)
+	}
+	for _, name := range []string{"armed", "sample", "no-gpu-metrics", "interval", "memory", "flush-ms", "spool-dir", "cupti", "yield", "pid", "all", "format"} {
+		if c.flags.Changed(name) {
+			return errCall("record --with %s: --%s is of lacuna's own recording; leave it away, or --with", *o.with, name)
+		}
+	}
+	if err := c.limits(); err != nil {
+		return err
+	}
+	if _, err := c.when(); err != nil {
+		return err
+	}
+	path, _, err := c.output(env, program)
+	if err != nil {
+		return err
+	}
+	more, err := withArgs(*o.args)
+	if err != nil {
+		return err
+	}
+	opt := withOptions{output: strings.TrimSuffix(path, ".lacuna"), force: *c.force, memory: strings.Contains(*c.kinds, "memory"), window: *c.window, steps: *c.steps,
+		pattern: *c.pattern, delay: *c.delay, duration: *c.duration, kernel: *o.kernel, skip: *o.skip, count: *o.count, dry: *o.dry, noReport: *c.noReport}
+	if c.flags.Changed("cuda-graph") {
+		opt.graph = *c.graph
+	}
+	at := *env
+	at.output = "" // it is the recording's
+	if *o.with == "ncu" {
+		return at.recordNcu(ctx, opt, program, more)
+	}
+	return at.recordNsys(ctx, opt, program, more)
+}
+
 // A withOptions is what record --with takes of the flags of record.
 type withOptions struct {
-	output   string // -o; "": from the program's name
+	output   string // without its ending
 	force    bool   // write over what is there
 	graph    string // --cuda-graph: node, whole or ""
-	memory   bool   // kinds with memory: device memory in use
-	window   string // whole, profiler, steps or delay
+	memory   bool   // device memory in use
+	window   string // whole or profiler
 	steps    string // A:B
 	pattern  string // --step-range
 	delay    time.Duration
@@ -31,44 +113,8 @@ type withOptions struct {
 	kernel   string // --kernel, of ncu: a regular expression
 	skip     int    // --launch-skip, of ncu
 	count    int    // --launch-count, of ncu; 0: all
-	args     string // --with-args
 	dry      bool
 	noReport bool
-}
-
-func withTools() []string { return []string{"nsys", "ncu"} }
-
-// recordWith runs a program under NVIDIA's own profiler and tells what was recorded. lacuna ends as the program did.
-func (e *Env) recordWith(ctx context.Context, name string, opt withOptions, program []string) error {
-	if err := oneOf("--with", name, withTools()); err != nil {
-		return err
-	}
-	if len(program) == 0 {
-		return errCall("record --with %s: no program given; try lacuna record --with %s -- python train.py", name, name)
-	}
-	more, err := withArgs(opt.args)
-	if err != nil {
-		return err
-	}
-	if opt.output == "" {
-		opt.output = defaultOutput(program)
-	}
-	if name == "ncu" {
-		return e.recordNcu(ctx, opt, program, more)
-	}
-	return e.recordNsys(ctx, opt, program, more)
-}
-
-// defaultOutput is a name for what is recorded of a program, with the time: "train-20261121-171500".
-func defaultOutput(program []string) string {
-	name := filepath.Base(program[0])
-	for _, a := range program[1:] { // python train.py is called train
-		if strings.HasSuffix(a, ".py") {
-			name = strings.TrimSuffix(filepath.Base(a), ".py")
-			break
-		}
-	}
-	return name + time.Now().Format("-20060102-150405")
 }
 
 // recordNsys records a timeline.
@@ -129,31 +175,27 @@ func (o withOptions) timeline(program, more []string) (nsight.Timeline, facts.St
 	for _, end := range []string{".sqlite", ".nsys-rep"} {
 		what.Output = strings.TrimSuffix(what.Output, end)
 	}
-	switch o.graph {
-	case "", "node":
-		what.Graph = o.graph
-	case "whole", "graph":
-		what.Graph = "graph"
-	default:
-		return what, facts.StepOptions{}, oneOf("--cuda-graph", o.graph, []string{"node", "whole"})
+	if what.Graph = o.graph; o.graph == "whole" {
+		what.Graph = "graph" // nsys' word for it
 	}
-	steps, err := stepOptions("", o.pattern)
+	pattern := reportRange(o.pattern)
+	steps, err := stepOptions("", pattern)
 	switch {
 	case err != nil:
 		return what, steps, err
 	case o.window == "profiler":
 		what.Profiler = true
-	case o.window == "steps" || o.steps != "":
+	case o.steps != "":
 		if o.steps == "0:1" && o.pattern != "" && !strings.ContainsAny(o.pattern, "/*") {
 			what.Range = o.pattern // the first range of that name: that much nsys can do
 			break
 		}
-		steps, err = stepOptions(o.steps, o.pattern)
+		steps, err = stepOptions(o.steps, pattern)
 	}
 	return what, steps, err
 }
 
-// tellTimeline prints the report of what was recorded.
+// tellTimeline prints the report of what was recorded to stderr: stdout is the program's.
 func (e *Env) tellTimeline(ctx context.Context, path string, steps facts.StepOptions, pattern string) error {
 	f, err := e.read(ctx, path, diagnose.Needs)
 	if err != nil {
@@ -164,7 +206,7 @@ func (e *Env) tellTimeline(ctx context.Context, path string, steps facts.StepOpt
 		return err
 	}
 	page := e.page()
-	return writers.ReportText(e.Out, r, nextSteps(r, pattern == ""), page, writers.Detail{})
+	return writers.ReportText(e.Err, r, nextSteps(r, pattern == ""), page, writers.Detail{})
 }
 
 // recordNcu profiles kernels.
@@ -232,14 +274,14 @@ func (o withOptions) launches(program, more []string) (nsight.Launches, error) {
 	return what, nil
 }
 
-// tellKernels prints what lacuna kernel says of a report.
+// tellKernels prints what lacuna kernel says of a report, to stderr as the report of a timeline.
 func (e *Env) tellKernels(ctx context.Context, path string) error {
 	r, err := e.readKernels(ctx, []string{path})
 	if err != nil {
 		return err
 	}
 	page := e.page()
-	if err := writers.KernelText(e.Out, r, kernelNext(r), page, writers.KernelDetail{Top: usualTop}); err != nil {
+	if err := writers.KernelText(e.Err, r, kernelNext(r), page, writers.KernelDetail{Top: usualTop}); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What is no single loop is said, with what to do instead.
@@ -81,6 +82,19 @@ func TestAdviceRuns(t *testing.T) {
 		}
 		if r.status != 0 || steps != 9 {
 			t.Errorf("%s: %d steps: %s", kind, steps, r.output)
+		}
+	}
+}
+
+// The time grows with the script, not with its square.
+func TestLongScripts(t *testing.T) {
+	for _, unit := range []string{" for x in y: model(x)\n", "def f():\n  loss.backward()\n", "for x in y:\n  optimizer.step()\n", "x = f'{a!r:{w}}' + \"\\\"\"\n", "f({'a': [1, (2)]},\n  b)\n", "f'{", "lambda: "} {
+		text := strings.Repeat(unit, 1<<17/len(unit))
+		began := time.Now()
+		_, _ = Patch(NVTX, text, "", 0)
+		_, _ = Patch(NVTX, "for x in y:\n  loss.backward()\n  "+strings.ReplaceAll(text, "\n", "\n  "), "", 1)
+		if took := time.Since(began); took > 30*time.Second { // it takes one or two
+			t.Errorf("%q: %v", unit, took)
 		}
 	}
 }

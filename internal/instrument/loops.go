@@ -70,6 +70,7 @@ func (s *script) loops() []Loop {
 		own[i] = marksOf(s.lines[i].code)
 	}
 	s.own = s.functions(own)
+	within := s.inFunctions()
 	var all []Loop
 	var around []int // the loops around a line, outermost first
 	for i := range s.lines {
@@ -80,7 +81,7 @@ func (s *script) loops() []Loop {
 		switch {
 		case isLoop(code):
 			around = append(around, len(all))
-			all = append(all, Loop{Line: s.lines[i].number, Header: s.header(i), Function: s.functionOf(i), at: i, end: s.blockEnd(i)})
+			all = append(all, Loop{Line: s.lines[i].number, Header: s.header(i), Function: within[i], at: i, end: s.blockEnd(i)})
 			if c := colon(code); c >= 0 { // for x in y: step(x)
 				all[len(all)-1].direct = marksOf(code[c:])
 				all[len(all)-1].direct.add(s.called(code[c:]))
@@ -234,19 +235,27 @@ func (s *script) blockEnd(i int) int {
 	return end
 }
 
-// functionOf is the name of the function around line i; "": none.
-func (s *script) functionOf(i int) string {
-	indent := s.lines[i].indent
-	for k := i - 1; k >= 0 && indent > 0; k-- {
-		if s.lines[k].indent >= indent {
-			continue
+// inFunctions is the name of the function around each line; "": none.
+func (s *script) inFunctions() []string {
+	type open struct {
+		indent int
+		name   string
+	}
+	out := make([]string, len(s.lines))
+	var around []open
+	for i := range s.lines {
+		l := &s.lines[i]
+		for len(around) > 0 && around[len(around)-1].indent >= l.indent {
+			around = around[:len(around)-1]
 		}
-		indent = s.lines[k].indent
-		if found := definition.FindStringSubmatch(s.lines[k].code); found != nil {
-			return found[1]
+		if len(around) > 0 {
+			out[i] = around[len(around)-1].name
+		}
+		if found := definition.FindStringSubmatch(l.code); found != nil {
+			around = append(around, open{l.indent, found[1]})
 		}
 	}
-	return ""
+	return out
 }
 
 // functions is what the functions of a script do, by name: whether they train, and call a model.

@@ -120,7 +120,7 @@ func (s *script) loopAt(number int) *Loop {
 	}
 	for i := range s.lines {
 		if s.lines[i].number == number && isLoop(s.lines[i].code) {
-			return &Loop{Line: number, Header: s.header(i), Function: s.functionOf(i), Kind: "loop", Refused: s.refused(i), at: i, end: s.blockEnd(i)}
+			return &Loop{Line: number, Header: s.header(i), Function: s.inFunctions()[i], Kind: "loop", Refused: s.refused(i), at: i, end: s.blockEnd(i)}
 		}
 	}
 	return nil
@@ -255,7 +255,11 @@ func (s *script) phases(l *Loop) ([]edit, []string) {
 	for i := l.at + 1; i < l.end; i++ {
 		line := &s.lines[i]
 		code := strings.TrimLeft(line.code, " \t\f")
-		if compound.MatchString(code) || definesFunction(s, l, i) || hasWord(code, "yield") {
+		if definition.MatchString(line.code) { // what it defines does not run here
+			i = s.blockEnd(i) - 1
+			continue
+		}
+		if compound.MatchString(code) || hasWord(code, "yield") {
 			continue
 		}
 		name := phaseOf(marksOf(line.code))
@@ -287,20 +291,6 @@ func phaseOf(m marks) string {
 		return "generate"
 	}
 	return ""
-}
-
-// definesFunction says whether line i is inside a function that is defined in the loop's body: it does not run there.
-func definesFunction(s *script, l *Loop, i int) bool {
-	indent := s.lines[i].indent
-	for k := i - 1; k > l.at; k-- {
-		if s.lines[k].indent < indent {
-			indent = s.lines[k].indent
-			if definition.MatchString(s.lines[k].code) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // helper puts the functions that the changed lines call after the imports at the script's beginning. They import torch

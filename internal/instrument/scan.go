@@ -28,10 +28,23 @@ type script struct {
 }
 
 // maxScript is how long a script may be, in bytes: what is larger is no script.
-const maxScript = 4 << 20
+const maxScript = 1 << 20
 
 // maxDepth is how deep strings may nest in f-strings of strings.
 const maxDepth = 16
+
+// maxWork is how often a byte is looked at in strings at most, on average: strings in f-strings are tried first as such,
+// then as plain text, and a script that is made for it would be tried for ever.
+const maxWork = 16
+
+// A textReader finds the ends of strings and of logical lines.
+type textReader struct {
+	source string
+	budget int // bytes that may still be looked at in strings
+}
+
+// errNests is that strings nest as no person writes them.
+var errNests = errors.New("strings nest too deep in f-strings")
 
 // errEnds is that a string or a bracket has no end.
 var errEnds = errors.New("ends inside a string or bracket: it is no Python that runs")
@@ -48,6 +61,7 @@ func scan(source string) (*script, error) {
 	if crlf := strings.Count(source, "\r\n"); crlf*2 > strings.Count(source, "\n") {
 		s.eol = "\r\n"
 	}
+	r := &textReader{source: source, budget: maxWork*len(source) + 4096}
 	blank := []byte(source) // strings and comments become blanks in it
 	at, number := 0, 1
 	if strings.HasPrefix(source, "\ufeff") {
@@ -55,7 +69,7 @@ func scan(source string) (*script, error) {
 	}
 	for at < len(source) {
 		l := line{from: at, number: number}
-		end, err := logicalEnd(source, at, blank)
+		end, err := r.logicalEnd(at, blank)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
@@ -96,8 +110,8 @@ func indentOf(text string) int {
 
 // logicalEnd is where the logical line that begins at a place ends: the newline, or the end of the script. Contents of
 // strings and comments are blanked in blank.
-func logicalEnd(source string, at int, blank []byte) (int, error) {
-	depth := 0
+func (r *textReader) logicalEnd(at int, blank []byte) (int, error) {
+	source, depth := r.source, 0
 	for i := at; i < len(source); {
 		switch c := source[i]; {
 		case c == '\n' && depth == 0:
@@ -118,7 +132,7 @@ func logicalEnd(source string, at int, blank []byte) (int, error) {
 		case c == ')' || c == ']' || c == '}':
 			depth = max(0, depth-1)
 		case c == '"' || c == '\'':
-			end, err := stringEnd(source, i, 0)
+			end, err := r.stringEnd(i, 0)
 			if err != nil {
 				return 0, err
 			}
@@ -139,9 +153,10 @@ func logicalEnd(source string, at int, blank []byte) (int, error) {
 }
 
 // stringEnd is the place after the string whose first quote is at a place. What stands before the quote says what it is.
-func stringEnd(source string, at, depth int) (int, error) {
+func (r *textReader) stringEnd(at, depth int) (int, error) {
+	source := r.source
 	if depth > maxDepth {
-		return 0, fmt.Errorf("strings nest over %d deep", maxDepth)
+		return 0, errNests
 	}
 	raw, formatted := prefixOf(source, at)
 	quote := source[at : at+1]
@@ -149,6 +164,9 @@ func stringEnd(source string, at, depth int) (int, error) {
 		quote = strings.Repeat(quote, 3)
 	}
 	for i := at + len(quote); i < len(source); {
+		if r.budget--; r.budget < 0 {
+			return 0, errNests
+		}
 		switch c := source[i]; {
 		case strings.HasPrefix(source[i:], quote):
 			return i + len(quote), nil
@@ -159,7 +177,7 @@ func stringEnd(source string, at, depth int) (int, error) {
 		case c == '{' && formatted && strings.HasPrefix(source[i:], "{{"):
 			i += 2
 		case c == '{' && formatted:
-			end, ok := expressionEnd(source, i, len(quote) == 3, depth)
+			end, ok := r.expressionEnd(i, len(quote) == 3, depth)
 			if !ok { // read on as a plain string: to try again at each brace would take for ever where strings nest
 				formatted = false
 				continue
@@ -173,9 +191,13 @@ func stringEnd(source string, at, depth int) (int, error) {
 }
 
 // expressionEnd is the place after the braces of an f-string's expression, in which any string may stand since Python 3.12.
-func expressionEnd(source string, at int, long bool, depth int) (int, bool) {
+func (r *textReader) expressionEnd(at int, long bool, depth int) (int, bool) {
+	source := r.source
 	open := 0
 	for i := at; i < len(source); {
+		if r.budget--; r.budget < 0 {
+			return 0, false
+		}
 		switch c := source[i]; c {
 		case '{', '(', '[':
 			open++
@@ -188,7 +210,7 @@ func expressionEnd(source string, at int, long bool, depth int) (int, bool) {
 				return 0, false
 			}
 		case '"', '\'':
-			end, err := stringEnd(source, i, depth+1)
+			end, err := r.stringEnd(i, depth+1)
 			if err != nil {
 				return 0, false
 			}
