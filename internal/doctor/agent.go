@@ -2,7 +2,7 @@ package doctor
 
 import "strings"
 
-var agentLibrary = Check{ID: "agent", Title: "Recording library", Run: func(x *exam) []Result {
+var agentLibrary = Check{ID: "agent", Title: "Recording library", For: []Purpose{Record}, Run: func(x *exam) []Result {
 	how, err := x.Agent(x.ctx)
 	if err == nil {
 		return fine(how)

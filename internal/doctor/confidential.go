@@ -1,6 +1,6 @@
 package doctor
 
-var confidential = Check{ID: "confidential", Title: "Confidential computing", Run: func(x *exam) []Result {
+var confidential = Check{ID: "confidential", Title: "Confidential computing", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	if x.library == nil || !x.library.System().Confidential {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (s sandbox) allow(docker, kubernetes string) (fix string, commands []string
 	return "start the container with", []string{"docker run " + docker + " ..."}
 }
 
-var container = Check{ID: "container", Title: "Container", Run: func(x *exam) []Result {
+var container = Check{ID: "container", Title: "Container", For: []Purpose{Record, Sample}, Run: func(x *exam) []Result {
 	words := x.inside.words()
 	if words == "" {
 		return fine("none is seen")

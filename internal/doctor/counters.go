@@ -5,7 +5,7 @@ import "strings"
 // perfmonDriver is the driver from which CAP_PERFMON is enough for counters.
 const perfmonDriver = "565"
 
-var counters = Check{ID: "counters", Title: "Counter permission", Run: func(x *exam) []Result {
+var counters = Check{ID: "counters", Title: "Counter permission", For: []Purpose{NCU}, Run: func(x *exam) []Result {
 	restricted, known := x.param("RmProfilingAdminOnly")
 	switch {
 	case x.library == nil && x.moduleVersion() == "":

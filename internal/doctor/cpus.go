@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var cpus = Check{ID: "cpus", Title: "CPUs", Run: func(x *exam) []Result {
+var cpus = Check{ID: "cpus", Title: "CPUs", For: []Purpose{Record, Sample}, Run: func(x *exam) []Result {
 	present := 0
 	for line := range strings.Lines(x.read("/proc/cpuinfo")) {
 		if strings.HasPrefix(line, "processor") {

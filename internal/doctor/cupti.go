@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-var cupti = Check{ID: "cupti", Title: "CUPTI", Run: func(x *exam) []Result {
+var cupti = Check{ID: "cupti", Title: "CUPTI", For: []Purpose{Record}, Run: func(x *exam) []Result {
 	copies := x.cuptis()
 	if len(copies) == 0 {
 		r := Result{State: Missing, Text: "no libcupti.so is found (in Python's packages, CUDA's folders, the loader's paths)", Cost: "GPU work cannot be recorded", Stops: []Purpose{Record}}

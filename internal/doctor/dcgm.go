@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var dcgm = Check{ID: "dcgm", Title: "DCGM", Run: func(x *exam) []Result {
+var dcgm = Check{ID: "dcgm", Title: "DCGM", For: []Purpose{NCU}, Run: func(x *exam) []Result {
 	found := x.processes("nv-hostengine", "dcgm-exporter")
 	if len(found) == 0 {
 		return nil

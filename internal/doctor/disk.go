@@ -5,7 +5,7 @@ import "fmt"
 // fewDisk is what a busy program's recording may fill in minutes.
 const fewDisk = 1 << 30
 
-var disk = Check{ID: "disk", Title: "Disk", Run: func(x *exam) []Result {
+var disk = Check{ID: "disk", Title: "Disk", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	var out []Result
 	for _, folder := range []string{x.Folder, x.Temp} {
 		free, err := x.Free(folder)

@@ -49,7 +49,8 @@ type Result struct {
 // A Check looks at one thing.
 type Check struct {
 	ID    string
-	Title string // of what it looks at
+	Title string    // of what it looks at
+	For   []Purpose // which it may stop or limit; none: nothing needs it
 	Run   func(x *exam) []Result
 }
 
@@ -84,7 +85,7 @@ type Report struct {
 	Checks   []Result  `json:"checks"`
 }
 
-// Examine runs every check, and keeps what matters for the given purposes (none: for all, and for none).
+// Examine looks at a machine. Purposes leave out what does not matter for them; none: everything is looked at.
 func Examine(ctx context.Context, m *Machine, purposes ...Purpose) (*Report, error) {
 	x := newExam(ctx, m)
 	defer x.close()
@@ -93,14 +94,17 @@ func Examine(ctx context.Context, m *Machine, purposes ...Purpose) (*Report, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if len(purposes) > 0 && !anyOf(c.For, purposes) {
+			continue
+		}
 		for _, found := range c.Run(x) {
 			found.Check, found.Title = c.ID, c.Title
-			r.Checks = append(r.Checks, found)
+			if found.State == OK || len(purposes) == 0 || anyOf(found.Stops, purposes) || anyOf(found.Limits, purposes) {
+				r.Checks = append(r.Checks, found)
+			}
 		}
 	}
-	if len(purposes) > 0 {
-		r.Checks = slices.DeleteFunc(r.Checks, func(c Result) bool { return c.State != OK && !c.touches(purposes) })
-	} else {
+	if len(purposes) == 0 {
 		purposes = Purposes()
 	}
 	for _, p := range purposes {
@@ -109,9 +113,9 @@ func Examine(ctx context.Context, m *Machine, purposes ...Purpose) (*Report, err
 	return r, nil
 }
 
-// touches says whether a result stops or limits any of the purposes.
-func (c *Result) touches(purposes []Purpose) bool {
-	return slices.ContainsFunc(purposes, func(p Purpose) bool { return slices.Contains(c.Stops, p) || slices.Contains(c.Limits, p) })
+// anyOf says whether two lists have a purpose in common.
+func anyOf(a, b []Purpose) bool {
+	return slices.ContainsFunc(a, func(p Purpose) bool { return slices.Contains(b, p) })
 }
 
 // judge sums up the checks for a purpose: the gravest answer, with the checks that give it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -221,14 +222,19 @@ func TestEveryCheckSpeaks(t *testing.T) {
 // not well, and who asks for help gets some.
 func holds(t *testing.T, r *Report) {
 	t.Helper()
-	known := make(map[string]bool)
+	of := make(map[string][]Purpose)
 	for _, c := range checks() {
-		known[c.ID] = true
+		of[c.ID] = append([]Purpose{}, c.For...)
 	}
 	for _, c := range r.Checks {
 		well := c.State == OK
+		for _, p := range slices.Concat(c.Stops, c.Limits) {
+			if !slices.Contains(of[c.Check], p) {
+				t.Errorf("%s is not for %s: %+v", c.Check, p, c)
+			}
+		}
 		switch {
-		case !known[c.Check] || c.Text == "":
+		case of[c.Check] == nil || c.Text == "":
 			t.Errorf("%+v", c)
 		case well && (len(c.Stops) > 0 || len(c.Limits) > 0):
 			t.Errorf("%s is well but stops or limits: %+v", c.Check, c)

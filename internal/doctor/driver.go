@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-var driver = Check{ID: "driver", Title: "NVIDIA driver", Run: func(x *exam) []Result {
+var driver = Check{ID: "driver", Title: "NVIDIA driver", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	module := x.moduleVersion()
 	if x.library != nil {
 		text := x.library.Driver()

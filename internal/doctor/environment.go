@@ -28,7 +28,7 @@ func toolOf(lib string) string {
 	return path.Base(lib)
 }
 
-var environment = Check{ID: "environment", Title: "Environment", Run: func(x *exam) (out []Result) {
+var environment = Check{ID: "environment", Title: "Environment", For: []Purpose{Record, NCU}, Run: func(x *exam) (out []Result) {
 	for _, name := range []string{"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"} {
 		if lib := x.Env(name); lib != "" {
 			r := Result{State: Limited, Text: fmt.Sprintf("%s is set to %s (%s)", name, lib, toolOf(lib)), Commands: []string{"unset " + name}, Limits: []Purpose{Record, NCU}}

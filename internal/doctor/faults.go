@@ -17,9 +17,9 @@ type fault struct {
 
 var faults = []fault{
 	{"12.4.99", "12.4.127", "cuptiFinalize may crash after CUDA graphs (mended in 12.4 Update 1)", false},
-	{"12.6.80", "13.1", "torch.profiler loses the first kernels of a session (pytorch#192021; mended in 13.1); lacuna record does not", false},
+	{"12.6.80", "13.1", "torch.profiler loses the first kernels of a session (pytorch#192021, mended in 13.1), lacuna record does not", false},
 	{"13.0", "13.0.85", "ending a recording may hang or crash, some synchronisation records are missing (mended in 13.0 Update 1)", true},
-	{"13.0", "13.1.115", "from the second recording of a process on, kernels of CUDA graphs may belong to the wrong launch (kineto#1165; mended in 13.1 Update 1)", false},
+	{"13.0", "13.1.115", "from the second recording of a process on, kernels of CUDA graphs may belong to the wrong launch (kineto#1165, mended in 13.1 Update 1)", false},
 	{"13.2", "13.3", "calls that are repeated often cost more while recorded (mended in 13.3)", true},
 	{"", "13.3", "copies and sets inside CUDA graphs leak memory while recorded (mended in 13.3)", false},
 }

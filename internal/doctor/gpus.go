@@ -7,7 +7,7 @@ import (
 	"lacuna/internal/nvml"
 )
 
-var gpus = Check{ID: "gpus", Title: "GPUs", Run: func(x *exam) []Result {
+var gpus = Check{ID: "gpus", Title: "GPUs", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	if x.library == nil {
 		if nodes := x.glob("/dev/nvidia[0-9]*"); len(nodes) > 0 {
 			return []Result{{State: Unknown, Text: strings.Join(nodes, ", ") + "; without the driver's management library no more is known"}}

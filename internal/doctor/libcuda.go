@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", Run: func(x *exam) []Result {
+var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	if x.cuda != "" {
 		return x.initCUDA(fine(x.cuda))
 	}

@@ -9,7 +9,7 @@ import (
 // (LACUNA_MEMORY_MB's default), reading the result about as much again.
 const fewMemory = 1 << 30
 
-var memory = Check{ID: "memory", Title: "Memory", Run: func(x *exam) []Result {
+var memory = Check{ID: "memory", Title: "Memory", For: []Purpose{Record}, Run: func(x *exam) []Result {
 	var free int64 = -1
 	var kiB int64
 	for line := range strings.Lines(x.read("/proc/meminfo")) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var mig = Check{ID: "mig", Title: "MIG", Run: func(x *exam) []Result {
+var mig = Check{ID: "mig", Title: "MIG", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	if x.library == nil {
 		return nil
 	}

@@ -2,7 +2,7 @@ package doctor
 
 import "fmt"
 
-var mps = Check{ID: "mps", Title: "MPS", Run: func(x *exam) []Result {
+var mps = Check{ID: "mps", Title: "MPS", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	found := x.processes("nvidia-cuda-mps") // -control and -server, as the kernel cuts their names
 	if len(found) == 0 && x.Env("CUDA_MPS_PIPE_DIRECTORY") == "" {
 		return nil

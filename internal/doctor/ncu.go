@@ -5,7 +5,7 @@ import (
 	"path"
 )
 
-var ncu = Check{ID: "ncu", Title: "Nsight Compute", Run: func(x *exam) []Result {
+var ncu = Check{ID: "ncu", Title: "Nsight Compute", For: []Purpose{NCU}, Run: func(x *exam) []Result {
 	onPath, others := x.tools("ncu", "/opt/nvidia/nsight-compute/*/ncu", "/usr/local/cuda*/bin/ncu")
 	switch {
 	case len(onPath) == 0 && len(others) == 0:

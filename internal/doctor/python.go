@@ -41,7 +41,7 @@ func (x *exam) interpreter() (p interpreter) {
 	return p
 }
 
-var python = Check{ID: "python", Title: "Python", Run: func(x *exam) []Result {
+var python = Check{ID: "python", Title: "Python", For: []Purpose{Sample}, Run: func(x *exam) []Result {
 	p := x.python
 	cost := "CPU samples of Python programs show the interpreter's C functions, not those of the script"
 	switch {

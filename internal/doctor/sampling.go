@@ -1,6 +1,6 @@
 package doctor
 
-var sampling = Check{ID: "sampling", Title: "CPU sampling", Run: func(x *exam) []Result {
+var sampling = Check{ID: "sampling", Title: "CPU sampling", For: []Purpose{Sample}, Run: func(x *exam) []Result {
 	s := x.Sampling()
 	cost := "a recording has no call stacks of the CPU: what the host does between CUDA calls is known from NVTX ranges only"
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-var torch = Check{ID: "torch", Title: "PyTorch", Run: func(x *exam) []Result {
+var torch = Check{ID: "torch", Title: "PyTorch", For: []Purpose{Record}, Run: func(x *exam) []Result {
 	for _, folder := range x.python.Folders {
 		text := x.read(path.Join(folder, "torch/version.py"))
 		if text == "" {

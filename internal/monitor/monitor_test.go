@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +40,13 @@ func watch(t *testing.T, f *fakeGPUs) *Monitor {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_700_000_000, 0)
-	m.now = func() time.Time { now = now.Add(time.Second); return now }
+	var one sync.Mutex // GPUs are read at once
+	m.now = func() time.Time {
+		one.Lock()
+		defer one.Unlock()
+		now = now.Add(time.Second)
+		return now
+	}
 	m.pause = func(time.Duration) {}
 	m.name = func(pid int) string { return fmt.Sprint("p", pid) }
 	return m
