@@ -36,7 +36,7 @@ var (
 	needReserved = Need{"allocator events with reserved bytes", func(f *facts.Facts) bool { return len(f.Trace.AllocEvents.ReservedBytes) > 0 },
 		"torch.profiler.profile(profile_memory=True)"}
 	needSched = Need{"context switches", func(f *facts.Facts) bool { return f.Trace.Sched.Len() > 0 },
-		"nsys profile --cpuctxsw=process-tree"}
+		"lacuna record --sample, or nsys profile --cpuctxsw=process-tree"}
 )
 
 func hasText(column []model.StringID) bool {

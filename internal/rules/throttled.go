@@ -60,7 +60,7 @@ var needClocks = Need{"sampled clocks", func(f *facts.Facts) bool {
 		}
 	}
 	return false
-}, "nsys profile --gpu-metrics-devices=all"}
+}, "lacuna record, or nsys profile --gpu-metrics-devices=all"}
 
 func checkThrottled(c *Case, out *Findings) {
 	samples := &c.Trace.Counters
