@@ -72,7 +72,7 @@ func TestLaunch(t *testing.T) {
 				t.Skip("NOT TESTED: frame pointers are needed here")
 			}
 			r := newRecording(t)
-			cmd := exec.Command(compiled(t, "hot.c", strings.Fields(kind)...), "1")
+			cmd := exec.Command(compiled(t, "hot.c", strings.Fields(kind)...), "0.6")
 			session, err := Launch(t.Context(), Options{Switches: true, Writer: r.w}, cmd.Start)
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestLaunch(t *testing.T) {
 			}
 			stats := session.Stop()
 			r.read(t)
-			hot(t, r, stats, 1)
+			hot(t, r, stats, 0.6)
 			for _, s := range r.samples {
 				if int(s.Pid) != cmd.Process.Pid {
 					t.Fatalf("a sample of process %d; the program is %d", s.Pid, cmd.Process.Pid)
@@ -96,7 +96,7 @@ func TestLaunch(t *testing.T) {
 					out++
 				}
 			}
-			if in < 40 || math.Abs(float64(in-out)) > 4 { // it sleeps 25 times in each thread
+			if in < 24 || math.Abs(float64(in-out)) > 4 { // it sleeps 15 times in each thread
 				t.Errorf("%d switches in and %d out", in, out)
 			}
 		})

@@ -104,7 +104,8 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 }
 
 // Launch samples a program from its first instruction on: start starts it (exec.Cmd.Start), as a child of this process, and
-// returns. An *Error says that sampling is not possible; then start has not been called. Any other error is start's.
+// returns. It is called on a thread that ends with it, so it must not ask for a signal at that thread's end
+// (syscall.SysProcAttr.Pdeathsig). An *Error says that sampling is not possible; then start has not been called. Any other error is start's.
 func Launch(ctx context.Context, o Options, start func() error) (*Session, error) {
 	opened, err := launch(o, start)
 	if err != nil {
