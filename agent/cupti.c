@@ -8,9 +8,8 @@
  *   GONE -> NOT      done: calls cost nothing
  *   LEAVING -> ON    start again before any call came
  *
- * Whoever of us calls CUPTI enters first (a count, no lock), so that finalising waits for all. Callbacks enter nothing. */
+ * Whoever of us calls CUPTI enters first (a count, no lock), so that finalising waits for all. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +26,12 @@ static atomic_bool dead;      /* in a child of a process that had CUPTI */
 static atomic_bool ever;      /* was ever subscribed */
 static atomic_bool watching;  /* window profiler: stays subscribed between windows */
 static atomic_bool profiling; /* between cudaProfilerStart and Stop */
-static atomic_bool stopped_by_call; /* cudaProfilerStop was called, and lac_cupti_stop not yet */
+/* Calls of cudaProfilerStart and Stop whose lac_cupti_start and stop, by the writer, are still to come. The kinds were switched by the
+ * calls themselves; when the writer comes, the program may be some windows further on. */
+static atomic_uint starts_by_call, stops_by_call;
 static atomic_uint writer;    /* thread that drains */
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER; /* of start and stop; no callback takes it */
-static char why[512], holder[128];
+static char why[512];
 
 /* cuptiFinalize is sound from 12.6 on: before, it raced with callbacks (Kineto leaves it out there, too). */
 static bool can_finalize(void)
@@ -52,6 +53,16 @@ static bool enter(void)
 static void leave(void) { atomic_fetch_sub(&users, 1); }
 
 static void nap(unsigned ms) { nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL); }
+
+/* Takes one from a count; false: there was none. */
+static bool one_less(atomic_uint *n)
+{
+	unsigned now = atomic_load(n);
+	while (now > 0)
+		if (atomic_compare_exchange_weak(n, &now, now - 1))
+			return true;
+	return false;
+}
 
 const char *lac_cupti_why(void) { return why; }
 
@@ -94,10 +105,11 @@ static void profiler(uint32_t domain, uint32_t cbid, uint32_t site)
 {
 	if (site == ENDED && cbid == atomic_load(&start_cbid[domain]) && !atomic_exchange(&profiling, true)) {
 		lac_kinds_on();
+		atomic_fetch_add(&starts_by_call, 1);
 		lac_profiler(true);
 	} else if (site == ENTERED && cbid == atomic_load(&stop_cbid[domain]) && atomic_exchange(&profiling, false)) {
 		lac_kinds_off();
-		atomic_store(&stopped_by_call, true);
+		atomic_fetch_add(&stops_by_call, 1);
 		lac_profiler(false);
 	}
 }
@@ -108,7 +120,10 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	if (atomic_load_explicit(&dead, memory_order_relaxed) || data == NULL)
 		return;
 	if (domain == CUPTI_RESOURCE) {
-		lac_resource(cbid, data);
+		if (enter()) {
+			lac_resource(cbid, data);
+			leave();
+		}
 		return;
 	}
 	if (domain != CUPTI_DRIVER && domain != CUPTI_RUNTIME)
@@ -117,135 +132,15 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	memcpy(&site, data, sizeof site);
 	if (atomic_load(&watching))
 		profiler(domain, cbid, site);
-	lac_waits_call(domain, cbid, data);
+	if (enter()) {
+		lac_waits_call(domain, cbid, data);
+		leave();
+	}
 	if (site == ENDED && atomic_load(&phase) == LEAVING)
 		finalize();
 }
 
-/* --- subscribing ----------------------------------------------------------------------------------------------- */
-
-static int outcome; /* of the last attempt: 0, -1, -2 */
-
-static uint32_t register_buffers(void)
-{
-	lac_buffers_limit(lac_set()->memory / 2, lac_cupti.version >= CUPTI_12_9); /* the rings have the other half */
-	if (lac_cupti.shared)
-		return lac_cupti.register_callbacks2(lac_cupti.subscriber, lac_buffer_requested2, lac_buffer_completed2);
-	return lac_cupti.register_callbacks(lac_buffer_requested, lac_buffer_completed);
-}
-
-/* From 13.3 on clients may share CUPTI, if the first of them allowed it. All that we then call must be of the second form. */
-static uint32_t subscribe_shared(void)
-{
-	lac_cupti_api *api = &lac_cupti;
-	if (api->version < CUPTI_13_3 || api->subscribe2 == NULL || api->register_callbacks2 == NULL || api->enable2 == NULL || api->disable2 == NULL || api->next_record2 == NULL)
-		return CUPTI_TOO_NEW;
-	lac_cupti_params params = {.size = sizeof params, .name = "lacuna", .holder = holder, .holder_size = sizeof holder, .share = 1};
-	uint32_t result = api->subscribe2(&api->subscriber, on_callback, NULL, &params);
-	if (result != CUPTI_OK)
-		return result;
-	api->shared = true;
-	if (register_buffers() == CUPTI_OK && lac_kinds_probe() == CUPTI_OK)
-		return CUPTI_OK;
-	api->shared = false;
-	api->unsubscribe(api->subscriber);
-	return CUPTI_TOO_NEW;
-}
-
-static uint32_t subscribe(void)
-{
-	*holder = 0;
-	lac_cupti.shared = false;
-	uint32_t result = subscribe_shared();
-	if (result == CUPTI_OK || result == CUPTI_TAKEN)
-		return result;
-	result = lac_cupti.subscribe(&lac_cupti.subscriber, on_callback, NULL);
-	if (result != CUPTI_OK)
-		return result;
-	if ((result = register_buffers()) == CUPTI_OK)
-		result = lac_kinds_probe();
-	if (result != CUPTI_OK)
-		lac_cupti.unsubscribe(lac_cupti.subscriber);
-	return result;
-}
-
-static void refused(uint32_t code)
-{
-	char by[128], text[256], fields[640];
-	if (*holder == 0)
-		lac_find_holder(holder, sizeof holder);
-	snprintf(why, sizeof why, "CUPTI serves one client at a time, and %s has it", *holder != 0 ? holder : "another tool");
-	lac_json(by, sizeof by, holder);
-	lac_json(text, sizeof text, why);
-	snprintf(fields, sizeof fields, "\"code\":%u,\"why\":\"%s\",\"holder\":\"%s\"", code, text, by);
-	lac_out_note("refused", fields);
-	outcome = -2;
-}
-
-/* Tries one library. True: the search is over, outcome says how. */
-static bool attempt(const char *path, bool loaded)
-{
-	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | (loaded ? RTLD_NOLOAD : 0));
-	if (library == NULL) {
-		if (*why == 0 || *lac_set()->cupti != 0)
-			snprintf(why, sizeof why, "%s", dlerror());
-		return false;
-	}
-	static void *bound;
-	const char *missing = NULL;
-	if (library != bound) { /* the same again after a stop: a callback that is about to return may still read it */
-		lac_cupti = (lac_cupti_api){.driver = lac_cupti.driver};
-		bound = NULL;
-		missing = lac_cupti_bind(&lac_cupti, library);
-	}
-	if (missing != NULL || lac_cupti.get_version(&lac_cupti.version) != CUPTI_OK) {
-		snprintf(why, sizeof why, "%s: is no CUPTI that can be used, it lacks %s", path, missing != NULL ? missing : "a version");
-		return false;
-	}
-	if (lac_cupti.version < CUPTI_11_8) {
-		snprintf(why, sizeof why, "%s: is CUPTI of version %u, older than that of CUDA 11.8", path, lac_cupti.version);
-		return false;
-	}
-	bound = library;
-	Dl_info info;
-	void *symbol;
-	memcpy(&symbol, &lac_cupti.subscribe, sizeof symbol);
-	snprintf(lac_cupti.path, sizeof lac_cupti.path, "%s", dladdr(symbol, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : path);
-	const uint32_t result = subscribe();
-	if (result == CUPTI_TAKEN) {
-		refused(result);
-		return true;
-	}
-	if (result != CUPTI_OK) {
-		snprintf(why, sizeof why, "%.300s: CUPTI answers %u %.100s%s", lac_cupti.path, result, lac_cupti_result(result), result == CUPTI_TOO_NEW ? " (newer than the driver?)" : "");
-		return false; /* it stays loaded: unloading would pull its threads' code away */
-	}
-	outcome = 0;
-	return true;
-}
-
-static int find(void)
-{
-	outcome = -1;
-	*why = 0;
-	lac_cupti.driver = lac_driver_version();
-	if (lac_cupti.driver == 0) { /* CUPTI would load and start it */
-		snprintf(why, sizeof why, "the program has not loaded CUDA's driver");
-		return -1;
-	}
-	if (!lac_find_cupti(lac_cupti.driver, attempt)) {
-		if (*why == 0)
-			snprintf(why, sizeof why, "libcupti: was not found; install nvidia-cuda-cupti or the CUDA toolkit, or name it with --cupti");
-		return -1;
-	}
-	if (outcome == 0) {
-		*why = 0;
-		atomic_store(&ever, true);
-		if (lac_cupti.thread_ids != NULL)
-			lac_cupti.thread_ids(1); /* the system's, as everywhere else */
-	}
-	return outcome;
-}
+/* --- beginning -------------------------------------------------------------------------------------------------- */
 
 /* Under life. Subscribed afterwards, when 0. */
 static int attach(void)
@@ -272,9 +167,11 @@ static int attach(void)
 		snprintf(why, sizeof why, "CUPTI is still being taken down");
 		return -1;
 	}
-	const int result = find();
-	if (result == 0)
+	const int result = lac_cupti_subscribe(on_callback, why, sizeof why);
+	if (result == 0) {
+		atomic_store(&ever, true);
 		atomic_store(&phase, ON);
+	}
 	return result;
 }
 
@@ -301,7 +198,8 @@ int lac_cupti_start(void)
 	pthread_mutex_lock(&life);
 	const int result = attach();
 	if (result == 0) {
-		lac_kinds_on();
+		if (!one_less(&starts_by_call))
+			lac_kinds_on();
 		note();
 		if (lac_kinds_group("kernel") && !lac_kinds_have(CUPTI_CONCURRENT_KERNEL))
 			snprintf(why, sizeof why, "CUPTI makes no records of kernels");
@@ -339,6 +237,14 @@ static void drain_on_writer(void *arg)
 	lac_cupti_drain();
 }
 
+static void drain(unsigned timeout_ms)
+{
+	if (atomic_load(&writer) == lac_tid())
+		lac_cupti_drain();
+	else
+		lac_writer_do(drain_on_writer, NULL, timeout_ms);
+}
+
 /* Everything that CUPTI still has, read. What runs on the GPU gets a moment to end: a forced flush gives up its records. */
 static void empty(unsigned patience_ms, unsigned timeout_ms)
 {
@@ -347,10 +253,7 @@ static void empty(unsigned patience_ms, unsigned timeout_ms)
 		nap(10);
 	}
 	lac_cupti_flush(true);
-	if (atomic_load(&writer) == lac_tid())
-		lac_cupti_drain();
-	else
-		lac_writer_do(drain_on_writer, NULL, timeout_ms);
+	drain(timeout_ms);
 }
 
 /* Under life, kinds off and flushed. */
@@ -377,22 +280,27 @@ static void detach(unsigned timeout_ms)
 
 void lac_cupti_stop(unsigned timeout_ms)
 {
-	enum { PATIENCE_MS = 200, AT_EXIT_MS = 10 };
+	enum { PATIENCE_MS = 200, AT_EXIT_MS = 10, DRAIN_MS = 1000 };
 	if (atomic_load(&dead))
 		return;
 	pthread_mutex_lock(&life);
 	if (atomic_load(&phase) == ON) {
 		const uint64_t begin = lac_mono_ns();
-		/* After cudaProfilerStop the kinds are off; if they are on, it was called to start once more. */
-		if (!atomic_exchange(&stopped_by_call, false)) {
+		if (!one_less(&stops_by_call) && timeout_ms > 0) {
 			lac_kinds_off();
 			atomic_store(&profiling, false);
 		}
-		empty(timeout_ms == 0 ? AT_EXIT_MS : timeout_ms / 8 < PATIENCE_MS ? timeout_ms / 8 : PATIENCE_MS, timeout_ms == 0 ? 1000 : timeout_ms);
-		const uint64_t used = (lac_mono_ns() - begin) / 1000000;
-		if (timeout_ms > 0 && !atomic_load(&watching))
+		if (timeout_ms == 0) {
+			empty(AT_EXIT_MS, DRAIN_MS);
+		} else if (atomic_load(&watching)) { /* stays: what has not ended comes later */
+			lac_cupti_flush(false);
+			drain(timeout_ms);
+		} else {
+			empty(timeout_ms / 8 < PATIENCE_MS ? timeout_ms / 8 : PATIENCE_MS, timeout_ms);
+			const uint64_t used = (lac_mono_ns() - begin) / 1000000;
 			detach(used < timeout_ms ? timeout_ms - (unsigned)used : 1);
-		lac_buffers_trim();
+			lac_buffers_trim();
+		}
 	}
 	pthread_mutex_unlock(&life);
 }

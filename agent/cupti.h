@@ -1,4 +1,4 @@
-/* What cupti.c, find.c, kinds.c, calls.c, buffers.c, records.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
+/* What cupti.c, subscribe.c, find.c, kinds.c, calls.c, buffers.c, records.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
  * numbers (kinds, domains, results) are stable over all releases. */
 #ifndef LACUNA_CUPTI_H
 #define LACUNA_CUPTI_H
@@ -94,6 +94,11 @@ bool lac_find_cupti(int driver, bool (*attempt)(const char *path, bool loaded));
 const char *lac_cupti_bind(lac_cupti_api *api, void *library);
 /* Name of a loaded library that is known to hold CUPTI, other than ours; "" when there is none. */
 void lac_find_holder(char *name, size_t size);
+
+/* --- subscribe.c ------------------------------------------------------------------------------------------------ */
+
+/* Finds a libcupti that works with this driver and subscribes, into lac_cupti. 0; -1 failed, -2 another client has it: then reason says why. */
+int lac_cupti_subscribe(lac_cupti_callback callback, char *reason, size_t size);
 
 /* --- buffers.c -------------------------------------------------------------------------------------------------- */
 

@@ -12,82 +12,101 @@ import (
 	"lacuna/internal/spool"
 )
 
-// each runs a test without and with sanitizers.
-func eachSanitizer(t *testing.T, test func(t *testing.T, s cuptiStage)) {
-	for _, sanitizer := range []string{"", "address", "thread"} {
-		t.Run("sanitizer="+sanitizer, func(t *testing.T) { test(t, buildCuptiStage(t, sanitizer)) })
+// TestCupti builds the agent once for each sanitizer, and runs what threads and memory can break under all of them.
+func TestCupti(t *testing.T) {
+	tests := []struct {
+		name string
+		test func(*testing.T, cuptiStage)
+		with string // sanitizers; "plain" is none
+	}{
+		{"releases", cuptiReleases, "plain"},
+		{"storm", cuptiStorm, "plain address thread"},
+		{"restarts", cuptiRestarts, "plain address thread"},
+		{"stop without calls", cuptiStopWithoutCalls, "plain address"},
+		{"profiler window", cuptiProfilerWindow, "plain thread"},
+		{"refused", cuptiRefused, "plain"},
+		{"yields", cuptiYields, "plain"},
+		{"is found", cuptiIsFound, "plain"},
+		{"fails", cuptiFails, "plain address"},
+		{"memory is bounded", cuptiMemoryIsBounded, "plain address"},
+		{"unfinished", cuptiUnfinished, "plain"},
+		{"forks", cuptiForks, "plain address thread"},
+		{"graphs whole", cuptiGraphsWhole, "plain"},
+		{"calls that cannot be selected", cuptiDeaf, "plain"},
+		{"waits by default", cuptiWaitsByDefault, "plain thread"},
+	}
+	for _, sanitizer := range []string{"plain", "address", "thread"} {
+		t.Run(sanitizer, func(t *testing.T) {
+			s := buildCuptiStage(t, sanitizer)
+			for _, test := range tests {
+				if strings.Contains(test.with, sanitizer) {
+					t.Run(test.name, func(t *testing.T) { test.test(t, s) })
+				}
+			}
+		})
 	}
 }
 
-func TestCuptiStorm(t *testing.T) {
-	const threads, each = 64, 500
-	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
-		for _, version := range []int{18, 24, 130000, 130300} { // with buffers of all threads, and of each; shared
-			r := s.run(t, version, nil, "storm", fmt.Sprint(threads), fmt.Sprint(each))
-			names := r.byName()
-			for i := range threads {
-				is(t, fmt.Sprintf("kernels of thread %d with %d", i, version), names[fmt.Sprintf("storm_%d", i)], each)
-			}
-			is(t, "launched", r.Account.Launched, threads*each)
-			is(t, "kernels", r.Account.Kernels, threads*each)
-			is(t, "lost", r.Account.Dropped+r.Account.CuptiDropped+r.Account.Unfinished, 0)
-			tids := map[uint32]bool{}
-			corr := map[uint32]bool{}
-			for _, c := range r.Calls {
-				if r.text(c.Name) == "cudaLaunchKernel" {
-					tids[c.Tid] = true
-					corr[c.Corr] = true
-				}
-			}
-			is(t, "threads", len(tids), threads)
-			for _, k := range r.Kernels {
-				if !corr[k.Corr] {
-					t.Fatalf("kernel %+v has no launch", k)
-				}
+func cuptiStorm(t *testing.T, s cuptiStage) {
+	const threads, each = 64, 200
+	for _, version := range []int{24, 130000, 130300} { // with buffers of all threads, and of each; shared
+		r := s.run(t, version, nil, "storm", fmt.Sprint(threads), fmt.Sprint(each))
+		names := r.byName()
+		for i := range threads {
+			is(t, fmt.Sprintf("kernels of thread %d with %d", i, version), names[fmt.Sprintf("storm_%d", i)], each)
+		}
+		is(t, "launched", r.Account.Launched, threads*each)
+		is(t, "kernels", r.Account.Kernels, threads*each)
+		is(t, "lost", r.Account.Dropped+r.Account.CuptiDropped+r.Account.Unfinished, 0)
+		tids := map[uint32]bool{}
+		corr := map[uint32]bool{}
+		for _, c := range r.Calls {
+			if r.text(c.Name) == "cudaLaunchKernel" {
+				tids[c.Tid] = true
+				corr[c.Corr] = true
 			}
 		}
-	})
+		is(t, "threads", len(tids), threads)
+		for _, k := range r.Kernels {
+			if !corr[k.Corr] {
+				t.Fatalf("kernel %+v has no launch", k)
+			}
+		}
+	}
 }
 
-func TestCuptiRestarts(t *testing.T) {
-	const times = 50
-	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
-		for _, version := range []int{22, 24, 130000, 130300} { // not finalised before 12.6; shared from 13.3 on
-			r := s.run(t, version, []string{"LACUNA_WINDOW=armed", "LACUNA_KINDS=kernel,runtime,driver,sync,event,graph"}, "restart", fmt.Sprint(times))
-			names := r.byName()
-			is(t, fmt.Sprintf("kernels inside windows with %d", version), names["inside"], 20*times)
-			is(t, "kernels between windows", names["between"]+names["before"], 0)
-			is(t, "windows", len(r.Windows), 2*times)
-			is(t, "notes of CUPTI", len(r.Notes["cupti"]), times)
-			is(t, "notes of failures", len(r.Notes["refused"])+len(r.Notes["taken"]), 0)
-		}
-	})
+func cuptiRestarts(t *testing.T, s cuptiStage) {
+	for version, times := range map[int]int{22: 5, 24: 5, 130000: 50, 130300: 5} { // not finalised before 12.6; shared from 13.3 on
+		r := s.run(t, version, []string{"LACUNA_WINDOW=armed", "LACUNA_KINDS=kernel,runtime,driver,sync,event,graph"}, "restart", fmt.Sprint(times))
+		names := r.byName()
+		is(t, fmt.Sprintf("kernels inside windows with %d", version), names["inside"], 20*times)
+		is(t, "kernels between windows", names["between"]+names["before"], 0)
+		is(t, "windows", len(r.Windows), 2*times)
+		is(t, "notes of CUPTI", len(r.Notes["cupti"]), times)
+		is(t, "notes of failures", len(r.Notes["refused"])+len(r.Notes["taken"]), 0)
+	}
 }
 
 // Nobody calls CUDA while CUPTI waits for the end of a call to leave in: stop returns, and the next start goes on.
-func TestCuptiStopWithoutCalls(t *testing.T) {
-	s := buildCuptiStage(t, "address")
+func cuptiStopWithoutCalls(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_WINDOW=armed"}, "restart-quiet", "3")
 	is(t, "kernels", fmt.Sprint(r.byName()), "map[inside:60]")
 }
 
-func TestCuptiProfilerWindow(t *testing.T) {
-	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
-		for _, version := range []int{18, 130000, 130300} {
-			r := s.run(t, version, []string{"LACUNA_WINDOW=profiler"}, "profiler", "5")
-			is(t, fmt.Sprintf("kernels with %d", version), fmt.Sprint(r.byName()), "map[inside:250]")
-			for _, c := range r.Calls {
-				if name := r.text(c.Name); strings.Contains(name, "LaunchKernel") && c.Result != 0 {
-					t.Errorf("call %+v", c)
-				}
+func cuptiProfilerWindow(t *testing.T, s cuptiStage) {
+	for _, version := range []int{18, 130000, 130300} {
+		r := s.run(t, version, []string{"LACUNA_WINDOW=profiler"}, "profiler", "5")
+		is(t, fmt.Sprintf("kernels with %d", version), fmt.Sprint(r.byName()), "map[inside:250]")
+		for _, c := range r.Calls {
+			if name := r.text(c.Name); strings.Contains(name, "LaunchKernel") && c.Result != 0 {
+				t.Errorf("call %+v", c)
 			}
 		}
-	})
+	}
 }
 
 // Another client has CUPTI: the program runs on, and the spool says who it is as far as can be told.
-func TestCuptiRefused(t *testing.T) {
-	s := buildCuptiStage(t, "")
+func cuptiRefused(t *testing.T, s cuptiStage) {
 	soname := map[int]string{24: "libcupti.so.12", 130000: "libcupti.so.13"}
 	for version, name := range soname {
 		r := s.run(t, version, nil, "holder", name)
@@ -106,8 +125,7 @@ func TestCuptiRefused(t *testing.T) {
 	}
 }
 
-func TestCuptiYields(t *testing.T) {
-	s := buildCuptiStage(t, "")
+func cuptiYields(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_YIELD=1"}, "everything")
 	is(t, "kernels", len(r.Kernels)+len(r.Calls), 0)
 	is(t, "notes of CUPTI", len(r.Notes["cupti"])+len(r.Notes["refused"]), 0)
@@ -117,8 +135,7 @@ func TestCuptiYields(t *testing.T) {
 }
 
 // A library that does not work is passed over, and one newer than the driver is not even tried.
-func TestCuptiIsFound(t *testing.T) {
-	s := buildCuptiStage(t, "")
+func cuptiIsFound(t *testing.T, s cuptiStage) {
 	both := s.release(t, 130000) + ":" + s.release(t, 22)
 	for _, c := range []struct {
 		name, want string
@@ -153,8 +170,7 @@ func toolkit(t *testing.T, s cuptiStage, version int) string {
 	return root
 }
 
-func TestCuptiFails(t *testing.T) {
-	s := buildCuptiStage(t, "")
+func cuptiFails(t *testing.T, s cuptiStage) {
 	for _, c := range []struct {
 		name, want string
 		env        []string
@@ -181,9 +197,8 @@ func TestCuptiFails(t *testing.T) {
 }
 
 // More comes than the memory allows: what does not fit is counted, and memory stays bounded.
-func TestCuptiMemoryIsBounded(t *testing.T) {
-	s := buildCuptiStage(t, "address")
-	const threads, each, limit = 16, 4000, 8 << 20
+func cuptiMemoryIsBounded(t *testing.T, s cuptiStage) {
+	const threads, each, limit = 16, 3000, 8 << 20
 	for _, version := range []int{24, 130000} {
 		r := s.run(t, version, []string{"LACUNA_MEMORY_MB=8", "LACUNA_FLUSH_MS=200"}, "storm", fmt.Sprint(threads), fmt.Sprint(each))
 		lost := r.Account.Dropped + r.Account.CuptiDropped
@@ -197,8 +212,7 @@ func TestCuptiMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestCuptiUnfinished(t *testing.T) {
-	s := buildCuptiStage(t, "")
+func cuptiUnfinished(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"FAKE_STUCK=triton_kernel"}, "everything")
 	is(t, "kernels", r.byName()["triton_kernel"], 0)
 	is(t, "unfinished", r.Account.Unfinished, 1)
@@ -206,16 +220,13 @@ func TestCuptiUnfinished(t *testing.T) {
 	is(t, "other kernels", len(r.Kernels), 17)
 }
 
-func TestCuptiForks(t *testing.T) {
-	eachSanitizer(t, func(t *testing.T, s cuptiStage) {
-		r := s.run(t, 130000, nil, "forks", "4")
-		is(t, "kernels", fmt.Sprint(r.byName()), "map[parent:101]")
-	})
+func cuptiForks(t *testing.T, s cuptiStage) {
+	r := s.run(t, 130000, nil, "forks", "4")
+	is(t, "kernels", fmt.Sprint(r.byName()), "map[parent:101]")
 }
 
 // Graphs as a whole: one record a run, and none of their kernels.
-func TestCuptiGraphsWhole(t *testing.T) {
-	s := buildCuptiStage(t, "")
+func cuptiGraphsWhole(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_GRAPH=whole"}, "everything")
 	is(t, "kernels", r.byName()["captured_a"]+r.byName()["captured_b"], 0)
 	is(t, "runs", len(r.Runs), 3)
@@ -228,8 +239,7 @@ func TestCuptiGraphsWhole(t *testing.T) {
 }
 
 // Without CUPTI's own records of waits they come from callbacks of the calls.
-func TestCuptiWaitsByDefault(t *testing.T) {
-	s := buildCuptiStage(t, "thread")
+func cuptiWaitsByDefault(t *testing.T, s cuptiStage) {
 	for _, version := range []int{18, 130000, 130300} {
 		r := s.run(t, version, nil, "everything")
 		kinds := ""
@@ -249,4 +259,18 @@ func TestCuptiWaitsByDefault(t *testing.T) {
 		is(t, "events", len(r.Events), 1)
 		is(t, "kernels", len(r.Kernels), 18)
 	}
+}
+
+// Should CUPTI take the selection of single calls and record none, all calls are recorded after a while, and the spool says so.
+func cuptiDeaf(t *testing.T, s cuptiStage) {
+	r := s.run(t, 130000, []string{"FAKE_DEAF=1"}, "steady", "13")
+	launches := 0
+	for _, c := range r.Calls {
+		if r.text(c.Name) == "cudaLaunchKernel" {
+			launches++
+		}
+	}
+	is(t, "notes", len(r.Notes["calls"]), 1)
+	is(t, "calls at last", launches > 100 && launches < 2600, true)
+	is(t, "kernels", len(r.Kernels), 2600)
 }

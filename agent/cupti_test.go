@@ -29,7 +29,7 @@ func buildCuptiStage(t *testing.T, sanitizer string) cuptiStage {
 		t.Skip("NO C COMPILER: the agent was not tested")
 	}
 	flags := map[string][]string{
-		"":        nil,
+		"plain":   nil,
 		"address": {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 		"thread":  {"-fsanitize=thread"},
 	}
@@ -195,9 +195,8 @@ func (r *cuptiRun) chunk(c *spool.Chunk) {
 	}
 }
 
-// TestCuptiReleases: what a program did is in the spool, field by field, whatever the release of CUPTI.
-func TestCuptiReleases(t *testing.T) {
-	s := buildCuptiStage(t, "")
+// cuptiReleases: what a program did is in the spool, field by field, whatever the release of CUPTI.
+func cuptiReleases(t *testing.T, s cuptiStage) {
 	for _, version := range []int{18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 130000, 130100, 130200, 130300, 130400} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			// Below 12.5 CUPTI gives records of all calls, of which the agent drops most.

@@ -43,6 +43,8 @@ enum { SPOOL_BEGIN = 0, SPOOL_SCHEMA = 1, SPOOL_TEXTS = 2, SPOOL_NOTE = 3 };
 /* SPOOL_NOTES. Kinds of notes and their fields:
  *   cupti    version, driver, library (path), kinds (list of names that are on), missing (list of {what, code, why})
  *   refused  code, why, holder ("" unknown): another client has CUPTI; GPU work is not recorded
+ *   taken    why: another client seems to use CUPTI beside the agent; GPU records may be missing
+ *   calls    why: another way of recording calls was taken
  *   yielded  why: stands aside for another client (--yield)
  *   state    state ("armed", "recording", "stopped", "refused", "yielded", "failed"), why
  *   full     errno, why, dropped (rows so far): the disk was full until now

@@ -185,6 +185,16 @@ static void profiler(int times)
 	cudaDeviceSynchronize();
 }
 
+/* A launch each 5 ms, for so many seconds. */
+static void steady(int seconds)
+{
+	for (int i = 0; i < seconds * 200; i++) {
+		launch("steady", 1, NULL);
+		nap(5);
+	}
+	cudaDeviceSynchronize();
+}
+
 static void forks(int children)
 {
 	launch("parent", 1, NULL);
@@ -234,6 +244,8 @@ int main(int n, char **arg)
 		restart(number, 0);
 	else if (strcmp(what, "profiler") == 0)
 		profiler(number);
+	else if (strcmp(what, "steady") == 0)
+		steady(number);
 	else if (strcmp(what, "forks") == 0)
 		forks(number);
 	else if (strcmp(what, "holder") == 0)
