@@ -32,7 +32,7 @@ func (c *check) slower(q *question, row *Row, e stat.Effect) {
 
 // clockDrop is by which share the clock of the new runs is lower, of the clock that dropped most; 0: not, or not known.
 func clockDrop(before, after []*measure.Run) (drop float64, name string) {
-	for _, clock := range []struct{ name, words string }{{"sm_mhz", "the SM clock"}, {"mem_mhz", "the memory clock"}} {
+	for _, clock := range []struct{ name, words string }{{"sm_mhz", "the SM clock"}, {"memory_mhz", "the memory clock"}} {
 		b, a := clocks(before, clock.name), clocks(after, clock.name)
 		if len(b) == 0 || len(a) == 0 {
 			continue

@@ -13,7 +13,7 @@ import (
 )
 
 // MeasureNeeds is the parts of a capture that Measures looks at.
-const MeasureNeeds = Needs | model.PartMemory
+const MeasureNeeds = Needs | model.PartMemory | model.PartCounters
 
 // leastShare is the share of GPU or host time below which a name is no measure of its own: nobody gates on it,
 // and a capture may have thousands of them.
@@ -35,6 +35,7 @@ func Measures(f *facts.Facts, opt facts.StepOptions) (*measure.Run, error) {
 	m.work()
 	m.ranges()
 	m.memory()
+	m.conditions()
 	m.run.Sort()
 	return m.run, nil
 }
