@@ -35,15 +35,17 @@ func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, ran
 	var out []*facts.Facts
 	var have []string
 	for _, path := range paths {
-		f, err := e.read(ctx, path, need)
+		whole, err := e.read(ctx, path, need)
 		if err != nil {
 			return nil, err
 		}
-		r := f.Trace.Info.Rank
-		if rank < 0 || int(r) == rank {
-			out = append(out, f)
-		} else if r >= 0 {
-			have = append(have, strconv.Itoa(int(r)))
+		for _, f := range byRank(whole) {
+			r := f.Trace.Info.Rank
+			if rank < 0 || int(r) == rank {
+				out = append(out, f)
+			} else if r >= 0 {
+				have = append(have, strconv.Itoa(int(r)))
+			}
 		}
 	}
 	if len(out) > 0 {
@@ -53,6 +55,19 @@ func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, ran
 		return nil, errCall("--rank %d: no input says which rank it is", rank)
 	}
 	return nil, errCall("--rank %d: no input is that rank (have %s)", rank, strings.Join(have, ", "))
+}
+
+// byRank takes a capture of several ranks apart.
+func byRank(f *facts.Facts) []*facts.Facts {
+	traces := model.ByRank(f.Trace)
+	if len(traces) == 1 {
+		return []*facts.Facts{f}
+	}
+	var out []*facts.Facts
+	for _, t := range traces {
+		out = append(out, facts.Of(t))
+	}
+	return out
 }
 
 // needInputs checks that there is something to read, and that stdin is asked for once.

@@ -99,6 +99,7 @@ type Info struct {
 	Events   int64  // events met, kept or not
 	Rank     int32  // -1: unknown
 	World    int32  // number of ranks, 0: unknown
+	Merged   int32  // ranks that are merged into this capture: see ByRank; 0: it is of one, or its reader does not say
 	Backend  string // "nccl", "gloo", …
 	CUPTI    int    // 0: unknown
 	Driver   int    // CUDA driver API version, 13000 is 13.0; 0: unknown

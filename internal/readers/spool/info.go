@@ -165,7 +165,7 @@ func (r *reading) ranks() {
 		}
 	}
 	if len(found) != 1 {
-		info.Rank = -1
+		info.Rank, info.Merged = -1, int32(len(found))
 	}
 }
 

@@ -123,3 +123,34 @@ func TestDevices(t *testing.T) {
 		t.Errorf("contexts %+v", x.Contexts)
 	}
 }
+
+// TestRanks takes a capture of two ranks apart: each is what a capture of it alone is.
+func TestRanks(t *testing.T) {
+	one := training(t, 40, 3, map[string]string{"RANK": "1", "WORLD_SIZE": "2"})
+	two := training(t, 50, 2, map[string]string{"RANK": "0", "WORLD_SIZE": "2"})
+	whole := readBytes(t, append(append(slices.Clone(one), two...), recorder(t, 40, 5_000_000)...), reader.Options{})
+	parts := model.ByRank(whole)
+	if whole.Info.Merged != 2 || len(parts) != 2 || parts[0].Info.Rank != 0 || parts[1].Info.Rank != 1 || parts[0].Info.World != 2 {
+		t.Fatalf("%d parts of %+v", len(parts), whole.Info)
+	}
+	for i, file := range [][]byte{two, one} {
+		alone := readBytes(t, file, reader.Options{})
+		if err := model.Check(parts[i]); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{"Kernels", "Copies", "Sets", "Calls", "Syncs", "EventRecords", "Ranges", "Marks", "GraphEvents"} {
+			if have, want := rows(parts[i])[name], rows(alone)[name]; have != want || want == 0 {
+				t.Errorf("rank %d: %d rows of %s, alone %d", i, have, name, want)
+			}
+		}
+		if !slices.Equal(parts[i].Kernels.DurNs, alone.Kernels.DurNs) || !slices.Equal(parts[i].Kernels.Corr, alone.Kernels.Corr) {
+			t.Errorf("rank %d: other kernels", i)
+		}
+	}
+	if parts[0].Sched.Len() != 0 || parts[1].Sched.Len() != 10 || parts[0].Samples.Len() != 5 { // the shell's are of no rank
+		t.Errorf("switches %d and %d, samples %d", parts[0].Sched.Len(), parts[1].Sched.Len(), parts[0].Samples.Len())
+	}
+	if alone := readBytes(t, one, reader.Options{}); len(model.ByRank(alone)) != 1 || model.ByRank(alone)[0] != alone {
+		t.Error("a capture of one rank is taken apart")
+	}
+}
