@@ -62,14 +62,7 @@ type cfi struct {
 var errCFI = errors.New("no call frame information that can be read")
 
 // readCFI reads the table of a file. bytes is the file's length.
-func readCFI(file io.ReaderAt, bytes int64) (*cfi, error) {
-	f, err := elf.NewFile(file)
-	if err != nil {
-		return nil, err
-	}
-	if f.Machine != elf.EM_X86_64 {
-		return nil, errCFI
-	}
+func readCFI(file io.ReaderAt, f *elf.File, bytes int64) (*cfi, error) {
 	c := &cfi{file: file}
 	var header *elf.Prog
 	for _, p := range f.Progs {
@@ -101,24 +94,8 @@ func readCFI(file io.ReaderAt, bytes int64) (*cfi, error) {
 
 // row is the rules at an address, as the file counts; ok is false where there are none.
 func (c *cfi) row(address uint64) (r row, ok bool) {
-	n := len(c.table) / 8
-	entry := func(i, at int) uint64 {
-		return c.at + uint64(int64(int32(binary.LittleEndian.Uint32(c.table[8*i+at:]))))
-	}
-	i := sort.Search(n, func(i int) bool { return entry(i, 0) > address })
-	if i == 0 {
-		return r, false
-	}
-	fde, err := c.entry(entry(i-1, 4))
-	if err != nil || fde.id == 0 {
-		return r, false
-	}
-	cie, err := c.entry(fde.cie)
-	if err != nil || cie.id != 0 {
-		return r, false
-	}
-	p := program{}
-	if !p.describe(cie.body) || !p.covers(fde, address) {
+	p, ok := c.find(address)
+	if !ok {
 		return r, false
 	}
 	p.row.regs[regRA] = rule{kind: ruleMissing}
@@ -131,6 +108,27 @@ func (c *cfi) row(address uint64) (r row, ok bool) {
 	}
 	p.row.signal = p.signal
 	return p.row, true
+}
+
+// find is the program of the function at an address.
+func (c *cfi) find(address uint64) (p program, ok bool) {
+	n := len(c.table) / 8
+	entry := func(i, at int) uint64 {
+		return c.at + uint64(int64(int32(binary.LittleEndian.Uint32(c.table[8*i+at:]))))
+	}
+	i := sort.Search(n, func(i int) bool { return entry(i, 0) > address })
+	if i == 0 {
+		return p, false
+	}
+	fde, err := c.entry(entry(i-1, 4))
+	if err != nil || fde.id == 0 {
+		return p, false
+	}
+	cie, err := c.entry(fde.cie)
+	if err != nil || cie.id != 0 {
+		return p, false
+	}
+	return p, p.describe(cie.body) && p.covers(fde, address)
 }
 
 // An entry is a CIE (id 0) or an FDE.

@@ -24,7 +24,7 @@ type module struct {
 	functions []function // sorted by address
 	names     [len(symbolTables)]span
 	stubs     []span // in memory: jumps to functions of other libraries
-	cfi       *cfi   // of an unwinder's modules, which have nothing else
+	cfi       *cfi   // nil: there is none
 }
 
 // A function is 24 bytes, of which there may be millions. size is never 0.
@@ -65,8 +65,9 @@ func readELF(file io.ReaderAt, bytes int64) (*module, error) {
 			m.readTable(f, s, i, uint64(bytes))
 		}
 	}
-	if len(m.functions) == 0 {
-		return m, errNoSymbols
+	m.cfi, err = readCFI(file, f, bytes)
+	if len(m.functions) == 0 && err != nil {
+		return nil, errNoSymbols
 	}
 	m.sort()
 	return m, nil
@@ -153,6 +154,16 @@ func (m *module) name(address uint64) string {
 		}
 	}
 	return ""
+}
+
+// begin is where the function at an address begins, of functions that have no name too, by what exceptions need; or the address.
+func (m *module) begin(address uint64) uint64 {
+	if m.cfi != nil {
+		if p, ok := m.cfi.find(address); ok {
+			return p.start
+		}
+	}
+	return address
 }
 
 // text reads a function's name.

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -51,6 +52,45 @@ func TestReadELF(t *testing.T) {
 	if got := m.name(0); got != "" {
 		t.Errorf("address 0 is %s", got)
 	}
+}
+
+// Of a program without symbols every address of a function is told by where the function begins.
+func TestStripped(t *testing.T) {
+	program := compiled(t, "hot.c")
+	f, err := os.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, _ := f.Stat()
+	full, err := readELF(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	strip, err := exec.LookPath("strip")
+	if err != nil {
+		t.Skip("NOT TESTED: there is no strip here")
+	}
+	if out, err := exec.Command(strip, "-o", program+".bare", program).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := newSymbols(t.TempDir())
+	defer s.close()
+	m := &mapping{start: 0, end: 1 << 20, path: program + ".bare"}
+	for _, fn := range full.functions {
+		if full.text(fn) != "hot_three" {
+			continue
+		}
+		offset := fn.address - full.loads[1].Vaddr + full.loads[1].Off // the second segment is the code
+		for _, at := range []uint64{offset, offset + fn.size - 1} {
+			got, found, _ := s.name(newSpace(1), m, at)
+			if want := fmt.Sprintf("hot.bare+%#x", fn.address); found || got.symbol != want {
+				t.Errorf("%v, want %s", got, want)
+			}
+		}
+		return
+	}
+	t.Error("no hot_three")
 }
 
 func FuzzELF(f *testing.F) {

@@ -72,6 +72,7 @@ func (s *symbols) name(sp *space, m *mapping, address uint64) (n named, found, l
 			if name := module.name(at); name != "" {
 				return named{plain(name), file}, true, false
 			}
+			at = module.begin(at)
 		}
 	}
 	return named{fmt.Sprintf("%s+%#x", path.Base(file), at), file}, false, false

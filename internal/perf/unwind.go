@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"io"
 )
@@ -35,9 +36,13 @@ func newUnwinder(proc string) *unwinder {
 
 // readUnwind is the module of a file for unwinding.
 func readUnwind(file io.ReaderAt, bytes int64) (*module, error) {
-	c, err := readCFI(file, bytes)
+	f, err := elf.NewFile(file)
 	if err != nil {
 		return nil, err
+	}
+	c, err := readCFI(file, f, bytes)
+	if err != nil || f.Machine != elf.EM_X86_64 {
+		return nil, errCFI
 	}
 	return &module{file: file, loads: c.loads, cfi: c}, nil
 }

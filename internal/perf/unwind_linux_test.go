@@ -121,12 +121,12 @@ func TestCFIAgainstReadelf(t *testing.T) {
 		}
 		defer f.Close()
 		info, _ := f.Stat()
-		c, err := readCFI(f, info.Size())
+		m, err := readUnwind(f, info.Size())
 		if err != nil {
 			t.Fatal(program, err)
 		}
 		out, _ := exec.Command(readelf, "--debug-dump=frames-interp", program).Output() // it fails where a file of debug symbols is missing
-		checked := compareRows(t, c, string(out))
+		checked := compareRows(t, m.cfi, string(out))
 		if t.Logf("%s: %d rows", program, checked); checked < 20 {
 			t.Errorf("%s: %d rows compared", program, checked)
 		}
@@ -178,10 +178,11 @@ func FuzzCFI(f *testing.F) {
 	stack := make([]byte, 256)
 	f.Add(vdso, uint64(0x800), stack)
 	f.Fuzz(func(t *testing.T, image []byte, address uint64, stack []byte) {
-		c, err := readCFI(bytes.NewReader(image), int64(len(image)))
+		m, err := readUnwind(bytes.NewReader(image), int64(len(image)))
 		if err != nil {
 			return
 		}
+		c := m.cfi
 		for i := range uint64(32) {
 			if r, ok := c.row(address + i*16); ok {
 				regs := [regCount]uint64{regSP: 0x8000, regBP: 0x8010, regRA: address}
