@@ -40,13 +40,15 @@ var (
 	backwardCall = regexp.MustCompile(`\.backward\(|\bbackward\(`)
 	// stepCall is .step( of what is called like an optimizer: env.step() and scheduler.step() do not end a training step.
 	stepCall     = regexp.MustCompile(`(?i)\b(\w*opt(im|imizer)?\w*|scaler|engine|model_engine|trainer)(\[\w+\])?\.step\(|\bopt\w*_step\(`)
-	modelCall    = regexp.MustCompile(`(?i)(^|[^\w.])((self\.)?\w*(model|net|network|unet|transformer|llm|pipe|pipeline|encoder|decoder|generator|discriminator)|policy)(_\w+)?\(|\.forward\(`)
+	modelCall    = regexp.MustCompile(`(?i)(^|[^\w.])((self\.)?\w*(model|net|network|unet|transformer|llm|pipe|pipeline|encoder|decoder|generator|discriminator)|net[a-z]|policy)(_\w+)?\(|\.forward\(`)
 	generateCall = regexp.MustCompile(`\.(generate|predict|infer|sample)\(`)
 	helperCall   = regexp.MustCompile(`(?i)(^|[^\w])(train_step|training_step|train_batch|train_one_batch|train_one_step|step|run_step|update_step|inference_step|decode_step|one_step)\(`)
 	iterates     = regexp.MustCompile(`(?i)(loader|batches|dataset|batch_iter|minibatch|steps|iters|iterations|requests|prompts|tqdm|_dl\b|\bdl\b)`)
 	notModel     = regexp.MustCompile(`(?i)\b(create|build|make|get|load|init|save|setup|wrap|compile)_?\w*(model|net|network|pipeline|encoder|decoder)\w*\(`)
-	callOf       = regexp.MustCompile(`(?:^|[^\w.])(?:self\.)?([A-Za-z_]\w*)\(`)
-	definition   = regexp.MustCompile(`^\s*(?:async\s+)?def\s+(\w+)`)
+	// overOptimizers is a loop that runs over a program's optimizers.
+	overOptimizers = regexp.MustCompile(`(?i)\bin\s+.*opt(s|im\w*s?)?\b`)
+	callOf         = regexp.MustCompile(`(?:^|[^\w.])(?:self\.)?([A-Za-z_]\w*)\(`)
+	definition     = regexp.MustCompile(`^\s*(?:async\s+)?def\s+(\w+)`)
 )
 
 // marksOf is what a logical line says of the loop that it is in.
@@ -106,6 +108,19 @@ func (s *script) loops() []Loop {
 // gather gives a loop that ends a training step itself what the loops inside it do: those accumulate gradients over
 // smaller batches, and the step is the outer one.
 func (s *script) gather(all []Loop) {
+	for k := len(all) - 1; k > 0; k-- { // for opt in optimizers: opt.step() is a line of the step around it
+		inner := &all[k]
+		if d := inner.direct; !d.step || d.backward || d.model || !overOptimizers.MatchString(inner.Header) {
+			continue
+		}
+		for j := k - 1; j >= 0; j-- {
+			if outer := &all[j]; outer.at < inner.at && inner.at < outer.end {
+				outer.direct.add(inner.direct)
+				inner.direct = marks{}
+				break
+			}
+		}
+	}
 	for k := len(all) - 1; k >= 0; k-- {
 		outer := &all[k]
 		if !outer.direct.step {
