@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lacuna/internal/spool"
 )
@@ -31,12 +32,16 @@ func TestCupti(t *testing.T) {
 		{"memory is bounded", cuptiMemoryIsBounded, "plain address"},
 		{"unfinished", cuptiUnfinished, "plain"},
 		{"forks", cuptiForks, "plain address thread"},
+		{"program ends before its threads", cuptiAbandon, "plain address thread"},
+		{"threads that die", cuptiMayflies, "plain thread"},
+		{"another client afterwards", cuptiSuccessor, "plain address"},
 		{"graphs whole", cuptiGraphsWhole, "plain"},
 		{"calls that cannot be selected", cuptiDeaf, "plain"},
 		{"waits by default", cuptiWaitsByDefault, "plain thread"},
 	}
 	for _, sanitizer := range []string{"plain", "address", "thread"} {
 		t.Run(sanitizer, func(t *testing.T) {
+			t.Parallel()
 			s := buildCuptiStage(t, sanitizer)
 			for _, test := range tests {
 				if strings.Contains(test.with, sanitizer) {
@@ -76,7 +81,7 @@ func cuptiStorm(t *testing.T, s cuptiStage) {
 }
 
 func cuptiRestarts(t *testing.T, s cuptiStage) {
-	for version, times := range map[int]int{22: 5, 24: 5, 130000: 50, 130300: 5} { // not finalised before 12.6; shared from 13.3 on
+	for version, times := range map[int]int{22: 3, 24: 3, 130000: 50, 130300: 3} { // not finalised before 12.6; shared from 13.3 on
 		r := s.run(t, version, []string{"LACUNA_WINDOW=armed", "LACUNA_KINDS=kernel,runtime,driver,sync,event,graph"}, "restart", fmt.Sprint(times))
 		names := r.byName()
 		is(t, fmt.Sprintf("kernels inside windows with %d", version), names["inside"], 20*times)
@@ -203,8 +208,10 @@ func cuptiMemoryIsBounded(t *testing.T, s cuptiStage) {
 		r := s.run(t, version, []string{"LACUNA_MEMORY_MB=8", "LACUNA_FLUSH_MS=200"}, "storm", fmt.Sprint(threads), fmt.Sprint(each))
 		lost := r.Account.Dropped + r.Account.CuptiDropped
 		t.Logf("%d: %d kernels of %d, %d records lost, %d bytes", version, len(r.Kernels), threads*each, lost, r.Account.Memory)
-		if lost == 0 && len(r.Kernels) != threads*each {
-			t.Errorf("%d: %d kernels of %d, and nothing lost", version, len(r.Kernels), threads*each)
+		// A kernel, the runtime's launch and the driver's inside it; what was lost is partly an estimate.
+		all, said := 3*threads*each, len(r.Kernels)+len(r.Calls)+int(lost)
+		if said < all*95/100 || said > all*105/100 {
+			t.Errorf("%d: %d records are written or said to be lost, of %d", version, said, all)
 		}
 		if r.Account.Memory > 3*limit {
 			t.Errorf("%d: %d bytes", version, r.Account.Memory)
@@ -273,4 +280,28 @@ func cuptiDeaf(t *testing.T, s cuptiStage) {
 	is(t, "notes", len(r.Notes["calls"]), 1)
 	is(t, "calls at last", launches > 100 && launches < 2600, true)
 	is(t, "kernels", len(r.Kernels), 2600)
+}
+
+func cuptiAbandon(t *testing.T, s cuptiStage) {
+	for _, version := range []int{24, 130000} {
+		r := s.run(t, version, nil, "abandon", "8")
+		is(t, "kernels are there", r.byName()["outside"] > 100, true)
+		is(t, "notes of the end", len(r.Notes["end"]), 1)
+		if r.took > 5*time.Second {
+			t.Errorf("took %v", r.took)
+		}
+	}
+}
+
+func cuptiMayflies(t *testing.T, s cuptiStage) {
+	r := s.run(t, 130000, []string{"LACUNA_MEMORY_MB=16"}, "mayflies", "1000")
+	t.Logf("%d kernels, %d lost, %d bytes", len(r.Kernels), r.Account.Dropped+r.Account.CuptiDropped, r.Account.Memory)
+	is(t, "memory is bounded", r.Account.Memory < 48<<20, true)
+	is(t, "every kernel is written or counted", len(r.Kernels)+int(r.Account.Dropped+r.Account.CuptiDropped) >= 1000, true)
+}
+
+func cuptiSuccessor(t *testing.T, s cuptiStage) {
+	r := s.run(t, 130000, []string{"LACUNA_WINDOW=armed"}, "successor", "libcupti.so.13")
+	is(t, "notes of refusals", len(r.Notes["refused"]), 1)
+	is(t, "windows", len(r.Windows), 4)
 }

@@ -215,18 +215,75 @@ static void forks(int children)
 	}
 }
 
+/* The program ends while its threads go on. */
+static void abandon(int threads)
+{
+	pthread_t t;
+	cuInit(0);
+	for (int i = 0; i < threads; i++) {
+		pthread_create(&t, NULL, busy_thread, NULL);
+		pthread_detach(t);
+	}
+	nap(200);
+}
+
+static void *mayfly(void *arg)
+{
+	launch("mayfly", 1, NULL);
+	return arg;
+}
+
+/* Threads that launch once and end, 50 at a time. */
+static void mayflies(int threads)
+{
+	pthread_t t[50];
+	cuInit(0);
+	for (int i = 0; i < threads; i += 50) {
+		for (int k = 0; k < 50; k++)
+			pthread_create(&t[k], NULL, mayfly, NULL);
+		for (int k = 0; k < 50; k++)
+			pthread_join(t[k], NULL);
+	}
+	cudaDeviceSynchronize();
+}
+
+static int subscribe(const char *soname)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *cupti = dlopen(soname, RTLD_NOW);
+	int (*function)(void **, void (*)(void *, uint32_t, uint32_t, const void *), void *);
+	void *symbol = cupti != NULL ? dlsym(cupti, "cuptiSubscribe") : NULL, *handle;
+	memcpy(&function, &symbol, sizeof symbol);
+	if (cuda == NULL || function == NULL)
+		bad("there is no CUPTI");
+	return function(&handle, NULL, NULL);
+}
+
 /* Another client, before the agent: it has the slot, and keeps it. */
 static void holder(const char *soname)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *cupti = dlopen(soname, RTLD_NOW);
-	uint32_t (*subscribe)(void **, void (*)(void *, uint32_t, uint32_t, const void *), void *);
-	void *symbol = cupti != NULL ? dlsym(cupti, "cuptiSubscribe") : NULL, *handle;
-	memcpy(&subscribe, &symbol, sizeof symbol);
-	if (cuda == NULL || subscribe == NULL || subscribe(&handle, NULL, NULL) != 0)
+	if (subscribe(soname) != 0)
 		bad("cannot subscribe");
 	for (int i = 0; i < 100; i++)
 		launch("unseen", 1, NULL);
 	cudaDeviceSynchronize();
+}
+
+/* A client that comes while the agent records is refused; one that comes after it stopped is served, and then the agent is refused. */
+static void successor(const char *soname)
+{
+	pthread_t t;
+	cuInit(0);
+	pthread_create(&t, NULL, busy_thread, NULL);
+	ask("start\n", "recording");
+	if (subscribe(soname) != 39)
+		bad("two clients were served");
+	ask("stop\n", "stopped");
+	if (subscribe(soname) != 0)
+		bad("the agent did not let go");
+	ask("start\n", "refused");
+	ask("stop\n", "stopped");
+	__atomic_store_n(&busy, 0, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
 }
 
 int main(int n, char **arg)
@@ -248,8 +305,14 @@ int main(int n, char **arg)
 		steady(number);
 	else if (strcmp(what, "forks") == 0)
 		forks(number);
+	else if (strcmp(what, "abandon") == 0)
+		abandon(number);
+	else if (strcmp(what, "mayflies") == 0)
+		mayflies(number);
 	else if (strcmp(what, "holder") == 0)
 		holder(arg[2]);
+	else if (strcmp(what, "successor") == 0)
+		successor(arg[2]);
 	else
 		bad("what?");
 	return 0;
