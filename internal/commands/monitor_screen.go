@@ -16,8 +16,8 @@ import (
 
 // What terminals since the VT100 and xterm understand.
 const (
-	otherScreen   = "\x1b[?1049h\x1b[?25l" // a screen of our own, without a cursor
-	usualScreen   = "\x1b[?25h\x1b[?1049l"
+	otherScreen   = "\x1b[?1049h\x1b[?25l\x1b[?7l" // a screen of our own, without a cursor; what is too wide is cut
+	usualScreen   = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	toTheTop      = "\x1b[H"
 	restOfLine    = "\x1b[K"
 	restOfScreen  = "\x1b[J"
@@ -56,12 +56,16 @@ func (e *Env) draw(ctx context.Context, m *monitor.Monitor, out *os.File, interv
 			}
 		}
 		*last = m.Read()
-		var b bytes.Buffer
-		if err := writers.MonitorText(&b, *last, e.page()); err != nil {
+		width, height, err := term.GetSize(int(out.Fd())) // it may have changed since
+		if err != nil {
 			return err
 		}
-		_, height, err := term.GetSize(int(out.Fd()))
-		if err != nil {
+		page := e.page()
+		if e.width == 0 {
+			page.Width = width
+		}
+		var b bytes.Buffer
+		if err := writers.MonitorText(&b, *last, page); err != nil {
 			return err
 		}
 		if _, err := out.WriteString(frame(b.String(), height)); err != nil {
@@ -74,14 +78,19 @@ func (e *Env) draw(ctx context.Context, m *monitor.Monitor, out *os.File, interv
 	return nil
 }
 
-// frame is a text that overwrites the screen, cut to its height.
+// frame is a text that overwrites the screen, cut to its height. Lines are cleared before they are written: after a
+// line as wide as the screen the cursor still stands on its last character, and clearing would take that.
 func frame(text string, height int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if height > 1 && len(lines) > height {
 		hidden := len(lines) - (height - 1)
 		lines = append(lines[:height-1:height-1], fmt.Sprintf("... %d more lines", hidden))
 	}
-	return toTheTop + strings.Join(lines, restOfLine+"\r\n") + restOfLine + restOfScreen
+	text = toTheTop + restOfLine + strings.Join(lines, "\r\n"+restOfLine)
+	if len(lines) < height {
+		text += "\r\n" + restOfScreen
+	}
+	return text
 }
 
 // takeKeys makes keys come one by one, without being shown, and tells when one of them ends the watch. Where stdin

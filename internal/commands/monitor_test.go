@@ -118,6 +118,24 @@ func TestMonitorOnTerminal(t *testing.T) {
 	}
 }
 
+// A frame clears each line before it writes it, and what is below only if there is something.
+func TestFrame(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		height int
+		want   string
+	}{
+		{"a\nb\n", 3, "\x1b[H\x1b[Ka\r\n\x1b[Kb\r\n\x1b[J"},
+		{"a\nb\n", 2, "\x1b[H\x1b[Ka\r\n\x1b[Kb"},
+		{"a\nb\nc\n", 2, "\x1b[H\x1b[Ka\r\n\x1b[K... 2 more lines"},
+		{"a\nb\n", 1, "\x1b[H\x1b[Ka\r\n\x1b[Kb"},
+	} {
+		if got := frame(test.text, test.height); got != test.want {
+			t.Errorf("%q in %d: %q, want %q", test.text, test.height, got, test.want)
+		}
+	}
+}
+
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // checkScreen checks what was drawn: several frames, none wider or higher than the screen, and the usual screen at the end.
@@ -133,7 +151,7 @@ func checkScreen(t *testing.T, drawn string, columns, rows int) {
 	}
 	for _, f := range frames {
 		f = colours.ReplaceAllString(strings.NewReplacer(restOfLine, "", restOfScreen, "").Replace(f), "")
-		lines := strings.Split(f, "\r\n")
+		lines := strings.Split(strings.TrimSuffix(f, "\r\n"), "\r\n")
 		if len(lines) > rows || !strings.Contains(f, "util %") {
 			t.Errorf("%d lines on %d rows:\n%s", len(lines), rows, f)
 		}
