@@ -39,7 +39,8 @@ func (o recordOther) runPrint(env *Env, c *recordCall, args []string) error {
 	if err != nil {
 		return o.cannotPatch(env, kind, path, err)
 	}
-	how := fmt.Sprintf("apply it with patch -p0, in this folder: lacuna record --print %s %s | patch -p0", kind, writers.ShellWord(path))
+	word := writers.ShellWord(path)
+	how := fmt.Sprintf("to apply it: lacuna record --print %s --line %d %s | patch %s", kind, r.Loop.Line, word, word)
 	if *o.whole {
 		how = "the whole script follows"
 	}
