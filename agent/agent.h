@@ -113,7 +113,7 @@ typedef struct {
 	uint64_t taken, dropped;
 } lac_ring_count;
 lac_ring_count lac_rings_count(void);
-/* Bytes in rings now. Rings take at most half of the setting memory; CUPTI's buffers must leave them that. */
+/* Bytes in rings now: at most half of the setting memory; the other half is for CUPTI's buffers. */
 size_t lac_rings_memory(void);
 /* Writer's thread: everything that was handed over goes to out.c. Returns how many rows. */
 size_t lac_rings_drain(void);

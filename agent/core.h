@@ -62,7 +62,7 @@ int lac_writer_ask(int (*what)(const void *arg), const void *arg, size_t bytes, 
 bool lac_writer_here(void);
 /* A row of clock is due before the next flush. From any thread. */
 void lac_writer_clock(void);
-/* Writer's thread, when a window closes: what is there, the clocks and the account go to the file. */
+/* Writer's thread, when a window closes: what is there and the account go to the file. */
 void lac_writer_closing(void);
 /* A thread of ours: signals blocked, detached, of a stack that is small if possible. */
 int lac_thread(void *(*entry)(void *), size_t stack);
@@ -86,6 +86,8 @@ enum { LAC_CHUNK_HEADER = 32, LAC_CHUNK_MAX = 256 << 10 }; /* of a chunk's paylo
 int lac_file_open(const char *path);
 /* Appends a chunk. False: nothing of it is in the file. */
 bool lac_file_append(const void *chunk, size_t bytes);
+/* The next chunk is tried even if the disk took nothing a moment ago. */
+void lac_file_retry(void);
 /* The errno of a disk that took nothing at the last try, which is over now: once; else 0. */
 int lac_file_recovered(void);
 /* Whether the file was removed, or another stands in its place: nothing can be written any more. */

@@ -141,6 +141,11 @@ bool lac_file_append(const void *chunk, size_t bytes)
 	return true;
 }
 
+void lac_file_retry(void)
+{
+	f.retry = 0;
+}
+
 int lac_file_recovered(void)
 {
 	int was = f.was_full;

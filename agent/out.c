@@ -238,6 +238,7 @@ size_t lac_out_memory(void)
 
 void lac_out_close(void)
 {
+	lac_file_retry();
 	lac_out_flush();
 	lac_file_close();
 	o.open = false;
@@ -347,14 +348,14 @@ uint32_t lac_out_text(const char *bytes, size_t n)
 	return keep(bytes, n, h, true);
 }
 
-/* The child's copies of the parent's pages are kept mapped where they can serve again. */
+/* The child's copies of the parent's pages stay mapped; nothing is written to them that would copy them at each fork. */
 void lac_out_forked(void)
 {
 	lac_file_forked();
 	for (unsigned i = 0; i < TABLES; i++)
 		o.tables[i].bytes = 0;
-	if (o.slots)
-		memset(o.slots, 0, (o.mask + 1) * sizeof *o.slots);
+	o.slots = NULL;
+	o.mask = 0;
 	o.open = o.begun = false;
 	o.sequence = o.count = o.written = o.too_many = 0;
 	o.text_bytes = 0;

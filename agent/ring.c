@@ -7,7 +7,7 @@
  * reads at its beginning; a ring that is full, or that fills again and again between two flushes, is followed by one four times
  * as large, and is freed once it was read. A first ring is 32 KiB: some 300 NVTX events, and 4,000 threads together take
  * half of the default memory. Growth may take a quarter of the setting memory, first rings a half, so that a few busy threads do
- * not leave the others without.
+ * not leave the others without; CUPTI's buffers have the other half.
  *
  * When a thread ends, its lane is marked; the writer reads the rest, frees the rings, and gives the lane to a later thread. The
  * counts of a lane are never reset, so that their sum over all lanes is the account. */
@@ -178,7 +178,7 @@ void lac_rings_direct(void)
 static ring *make_ring(size_t size, size_t share)
 {
 	size_t now = atomic_fetch_add(&memory, size) + size;
-	if (now > share || now + lac_cupti_memory() > lac_set()->memory + share) {
+	if (now > share) {
 		atomic_fetch_sub(&memory, size);
 		return NULL;
 	}

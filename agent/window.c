@@ -41,6 +41,7 @@ static bool parent_over;
 /* What hooks ask for: numbers that only grow, so that none is lost between two looks of the writer. */
 static atomic_uint opens, closes;
 static atomic_bool last_opens;
+static atomic_ullong open_time, close_time; /* CLOCK_REALTIME ns of the last of each */
 static unsigned opened, closed; /* of those, done */
 static atomic_long steps;       /* ranges that were steps */
 
@@ -166,8 +167,9 @@ static bool gpu_wanted(void)
 
 static void gpu_stop(void)
 {
-	lac_cupti_stop(w.last ? 0 : CUPTI_STOP_MS);
-	if (strcmp(lac_set()->window, "profiler") == 0 && !w.last)
+	bool last = over();
+	lac_cupti_stop(last ? 0 : CUPTI_STOP_MS);
+	if (strcmp(lac_set()->window, "profiler") == 0 && !last)
 		lac_cupti_watch_profiler(); /* for the next cudaProfilerStart */
 	pthread_mutex_lock(&gate);
 	w.gpu = GPU_NONE;
@@ -214,13 +216,15 @@ void lac_window_cuda(void)
 
 /* --- opening and closing, on the writer's thread ------------------------------------------------------------------------ */
 
-static void window_row(bool on, const char *why)
+/* time: CLOCK_REALTIME ns; 0: now. */
+static void window_row(bool on, const char *why, uint64_t time)
 {
-	spool_window row = {.time = lac_real_ns(), .on = on, .why = lac_out_text(why, SIZE_MAX)};
+	spool_window row = {.time = time ? time : lac_real_ns(), .on = on, .why = lac_out_text(why, SIZE_MAX)};
 	lac_out_row(SPOOL_T_window, &row, sizeof row);
 }
 
-static int open_window(const char *why, double seconds)
+/* CUPTI comes first, which takes its time: within the window all is recorded. time: since when it is, if hooks began it. */
+static int open_window(const char *why, double seconds, uint64_t time)
 {
 	if (over())
 		return -1;
@@ -235,42 +239,41 @@ static int open_window(const char *why, double seconds)
 		atomic_store(&lac_on, false);
 		return -1;
 	}
-	window_row(true, why);
 	pthread_mutex_lock(&gate);
 	w.open = w.ever = true;
 	w.failed = false;
 	because(why);
 	bool gpu = gpu_wanted();
 	pthread_mutex_unlock(&gate);
+	if (gpu)
+		gpu_start();
+	window_row(true, why, time);
 	lac_nvtx_begins();
 	atomic_store(&lac_on, true);
 	lac_nvtx_window();
 	close_at = seconds > 0 ? lac_mono_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 	note_state();
 	lac_clock_row();
-	if (gpu)
-		gpu_start();
 	return 0;
 }
 
-static bool close_window(const char *why)
+static bool close_window(const char *why, uint64_t time)
 {
-	pthread_mutex_lock(&gate);
-	bool was = w.open, stop = w.gpu == GPU_ON;
-	if (was) {
-		w.open = false;
-		because(why);
-		if (stop)
-			w.gpu = GPU_STOPPING;
-		else if (w.gpu != GPU_STARTING)
-			w.gpu = GPU_NONE;
-	}
-	pthread_mutex_unlock(&gate);
-	if (!was)
+	if (!lac_window_open())
 		return false;
 	atomic_store(&lac_on, false);
 	close_at = UINT64_MAX;
-	window_row(false, why);
+	window_row(false, why, time);
+	lac_clock_row(); /* while CUPTI has a clock */
+	pthread_mutex_lock(&gate);
+	bool stop = w.gpu == GPU_ON;
+	w.open = false;
+	because(why);
+	if (stop)
+		w.gpu = GPU_STOPPING;
+	else if (w.gpu != GPU_STARTING)
+		w.gpu = GPU_NONE;
+	pthread_mutex_unlock(&gate);
 	if (stop)
 		gpu_stop();
 	lac_writer_closing();
@@ -284,7 +287,8 @@ void lac_window_last(const char *why)
 	pthread_mutex_lock(&gate);
 	w.last = true;
 	pthread_mutex_unlock(&gate);
-	if (!close_window(why) && w.ever)
+	bool began = lac_get_state() != LAC_ARMED;
+	if (!close_window(why, 0) && began)
 		lac_writer_closing();
 	lac_rings_drain(); /* rows that were under way when the window closed */
 	char text[256], fields[300];
@@ -298,16 +302,16 @@ static void asked(void)
 {
 	while (opened != atomic_load(&opens)) {
 		opened++;
-		open_window(asker(), 0);
+		open_window(asker(), 0, atomic_load(&open_time));
 		if (closed != atomic_load(&closes)) { /* one that closed again before we looked */
 			closed++;
-			close_window(asker());
+			close_window(asker(), atomic_load(&close_time));
 		}
 	}
 	if (closed != atomic_load(&closes)) {
 		closed = atomic_load(&closes);
 		if (!atomic_load(&last_opens))
-			close_window(asker());
+			close_window(asker(), atomic_load(&close_time));
 	}
 }
 
@@ -318,12 +322,12 @@ void lac_window_tick(void)
 	if (now >= open_at) {
 		open_at = UINT64_MAX;
 		double left = parent_close > now ? (double)(parent_close - now) / 1e9 : 1e-9;
-		open_window(lac_set()->window, parent_close == UINT64_MAX ? lac_set()->duration_s : left);
+		open_window(lac_set()->window, parent_close == UINT64_MAX ? lac_set()->duration_s : left, 0);
 	}
 	if (now >= close_at)
-		close_window("duration");
+		close_window("duration", 0);
 	if (lac_file_gone() && lac_window_open()) {
-		close_window("the spool was removed");
+		close_window("the spool was removed", 0);
 		pthread_mutex_lock(&gate);
 		w.failed = true;
 		pthread_mutex_unlock(&gate);
@@ -348,8 +352,8 @@ static int do_request(const void *arg)
 	request r;
 	memcpy(&r, arg, sizeof r);
 	if (r.open)
-		return open_window(r.why, r.seconds);
-	close_window(r.why);
+		return open_window(r.why, r.seconds, 0);
+	close_window(r.why, 0);
 	return 0;
 }
 
@@ -383,6 +387,7 @@ static void ask_later(bool open)
 {
 	if (over())
 		return;
+	atomic_store(open ? &open_time : &close_time, lac_real_ns());
 	atomic_store(&last_opens, open);
 	atomic_fetch_add(open ? &opens : &closes, 1);
 	if (open)
@@ -413,6 +418,17 @@ void lac_step_began(const char *name)
 
 /* --- the process's begin and forks --------------------------------------------------------------------------------------- */
 
+static bool begin_writer(void)
+{
+	if (lac_writer_start() == 0)
+		return true;
+	pthread_mutex_lock(&gate);
+	w.failed = true;
+	because("no thread can be made for the agent");
+	pthread_mutex_unlock(&gate);
+	return false;
+}
+
 void lac_window_first(bool wait)
 {
 	const lac_settings *s = lac_set();
@@ -421,7 +437,7 @@ void lac_window_first(bool wait)
 		return;
 	if (strcmp(window, "whole") == 0) {
 		open_at = 0;
-		if (lac_writer_start() == 0 && wait)
+		if (begin_writer() && wait)
 			ask(true, window, s->duration_s, STEP_MS);
 	} else if (strcmp(window, "delay") == 0) {
 		uint64_t age;
@@ -430,7 +446,7 @@ void lac_window_first(bool wait)
 			double left = s->delay_s - (double)age / 1e9;
 			open_at = lac_mono_ns() + (left > 0 ? (uint64_t)(left * 1e9) : 0);
 		}
-		lac_writer_start();
+		begin_writer();
 	} else if (strcmp(window, "steps") == 0) {
 		atomic_store(&counting, s->step_to > s->step_from);
 	}

@@ -210,7 +210,6 @@ void lac_writer_closing(void)
 {
 	lac_cupti_drain();
 	lac_rings_drain();
-	lac_clock_row();
 	account_row(true);
 	lac_out_flush();
 }
