@@ -27,7 +27,7 @@ func small(code string) fstest.MapFS {
 	}
 }
 
-func needCompiler(t *testing.T) {
+func needCompiler(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("no C compiler: what compiles the agent is not tested")

@@ -29,7 +29,10 @@ func TestLife(t *testing.T) {
 		{"fork before CUDA", forkBefore}, {"fork after CUDA", forkAfter}, {"spawn", spawn}, {"exec", execs}, {"threads that die", dyingThreads},
 		{"4000 threads", manyThreads}, {"disk full", diskFull}, {"another client", anotherClient}, {"two devices", twoDevices}, {"two libraries", twoLibraries}, {"steps", stepsWindow},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, l) })
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // they sleep most of the time
+			test.run(t, l)
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // nvtxUnit builds the driver of NVTX's side alone, with a compiler's flags.
-func nvtxUnit(t *testing.T, flags ...string) string {
+func nvtxUnit(t testing.TB, flags ...string) string {
 	t.Helper()
 	needCompiler(t)
 	sources, err := filepath.Glob("nvtx*.c")
@@ -29,7 +30,7 @@ func nvtxUnit(t *testing.T, flags ...string) string {
 	return out
 }
 
-func scenario(t *testing.T, unit, name string, env ...string) string {
+func scenario(t testing.TB, unit, name string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(unit, name)
 	cmd.Env = append(os.Environ(), env...)
@@ -75,8 +76,19 @@ func TestNVTX(t *testing.T) {
 	}
 }
 
-// TestNVTXCost prints what a push and a pop cost, for the record; it fails only if a call outside a window waits for something.
-func TestNVTXCost(t *testing.T) {
-	got := scenario(t, nvtxUnit(t, "-O2"), "cost")
-	t.Log("push and pop:\n" + got)
+// BenchmarkNVTX is what a push and a pop cost together, in ns: without a tool, outside a window (short name, long name, deeper than
+// what is kept), and in one, without the ring.
+func BenchmarkNVTX(b *testing.B) {
+	unit := nvtxUnit(b, "-O2")
+	for b.Loop() {
+		said := scenario(b, unit, "cost")
+		for line := range strings.Lines(said) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			ns, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				b.Fatalf("%q: %v", line, err)
+			}
+			b.ReportMetric(ns, name+"-ns")
+		}
+	}
 }
