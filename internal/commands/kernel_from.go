@@ -140,11 +140,7 @@ func namedKernels(r *report.Report) (out []string) {
 func (k kernelFrom) launches(plan *nsight.Plan, program, more []string) []nsight.Launches {
 	name := *k.reports
 	if name == "" {
-		name, _, _ = strings.Cut(filepath.Base(*k.from), ".")
-		if *k.from == "-" || name == "" {
-			name = "timeline"
-		}
-		name += "-kernels"
+		name = stem(*k.from) + "-kernels"
 	}
 	var out []nsight.Launches
 	for i, r := range plan.Runs {
@@ -152,6 +148,21 @@ func (k kernelFrom) launches(plan *nsight.Plan, program, more []string) []nsight
 			Range: r.Range, Threads: r.Threads, Clock: nsight.ClockBase, Extra: more})
 	}
 	return out
+}
+
+// stem is a timeline's name without its folder and endings.
+func stem(path string) string {
+	name := filepath.Base(path)
+	for before := ""; before != name; {
+		before = name
+		for _, end := range []string{".gz", ".zst", ".json", ".sqlite", ".lacuna", ".txt", ".trace", ".pt"} {
+			name = strings.TrimSuffix(name, end)
+		}
+	}
+	if name == "" || name == "-" {
+		return "timeline"
+	}
+	return name
 }
 
 // print is --dry-run: the commands, with what each is for.

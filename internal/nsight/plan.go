@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/kernelname"
@@ -77,7 +78,9 @@ func Choose(f *facts.Facts, opt facts.StepOptions, w Wish) (*Plan, error) {
 	if c.t.Kernels.Mangled != nil {
 		p.Base = "mangled"
 	}
-	c.count(w, p)
+	if !c.amd() {
+		c.count(w, p)
+	}
 	if len(p.Picks) == 0 {
 		return nil, &NothingError{c.nothing(w)}
 	}
@@ -225,9 +228,21 @@ func (c *chooser) mangledOf(name string) string {
 	return ""
 }
 
+// amd says whether the calls that launch are those of HIP.
+func (c *chooser) amd() bool {
+	for _, call := range c.f.Launches().Kernels {
+		if call != facts.NoCall {
+			return strings.HasPrefix(c.t.Strings.Text(c.t.Calls.Name[call]), "hip")
+		}
+	}
+	return slices.ContainsFunc(c.t.Devices, func(d model.Device) bool { return strings.HasPrefix(d.Name, "AMD ") })
+}
+
 // nothing says why there is no pick.
 func (c *chooser) nothing(w Wish) string {
 	switch {
+	case c.amd():
+		return "it is of an AMD GPU, and ncu profiles NVIDIA's only; rocprof-compute does the like there"
 	case c.t.Kernels.Len() == 0 && c.t.GraphRuns.Len() > 0:
 		return "its CUDA graphs were recorded as a whole, so that no kernel is known; record again with --cuda-graph node"
 	case c.t.Kernels.Len() == 0:

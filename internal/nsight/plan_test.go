@@ -130,6 +130,9 @@ func TestChooseNothing(t *testing.T) {
 	if _, err := choose(t, "call c1 0+5 cudaGraphLaunch\ngraph c1 10+500", Wish{Top: 1}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "--cuda-graph node") {
 		t.Errorf("%v", err)
 	}
+	if _, err := choose(t, "call c1 0+5 hipLaunchKernel\nkernel c1 10+500 gemm", Wish{Top: 1}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "AMD") {
+		t.Errorf("%v", err)
+	}
 	if _, err := choose(t, "range 0+5 nothing", Wish{Top: 1}); !errors.As(err, &nothing) {
 		t.Errorf("%v", err)
 	}
