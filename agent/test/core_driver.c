@@ -188,7 +188,7 @@ static atomic_int caught;
 static void on_signal(int s)
 {
 	(void)s;
-	emit(1, (uint64_t)atomic_fetch_add(&caught, 1), 0);
+	emit(1 + (uint64_t)atomic_fetch_add(&caught, 1), 0, 0); /* as a thread of its own: handlers may nest */
 }
 
 /* A handler that emits too, in the middle of anything. */
