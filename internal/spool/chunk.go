@@ -111,32 +111,46 @@ func At[T number](c Column, i int) T {
 
 // Append adds the column's values, a row each, to to. rows is how many to add, of value absent, if there is no such field.
 func Append[T number](to []T, c Column, rows int, absent T) []T {
-	if !c.Has() {
-		for range rows {
-			to = append(to, absent)
-		}
-		return to
+	if c.Has() {
+		rows = c.rows
 	}
+	to = Grow(to, rows)
+	first := len(to)
+	to = to[:first+rows]
+	out := to[first:]
 	b, stride := c.bytes, c.stride
 	switch {
+	case !c.Has():
+		for i := range out {
+			out[i] = absent
+		}
 	case c.size == 4 && c.kind == unsigned:
-		for i := range c.rows {
-			to = append(to, T(binary.LittleEndian.Uint32(b[i*stride:])))
+		for i := range out {
+			out[i] = T(binary.LittleEndian.Uint32(b[i*stride:]))
 		}
 	case c.size == 8 && c.kind == unsigned:
-		for i := range c.rows {
-			to = append(to, T(binary.LittleEndian.Uint64(b[i*stride:])))
+		for i := range out {
+			out[i] = T(binary.LittleEndian.Uint64(b[i*stride:]))
 		}
 	case c.size == 1:
-		for i := range c.rows {
-			to = append(to, T(b[i*stride]))
+		for i := range out {
+			out[i] = T(b[i*stride])
 		}
 	default:
-		for i := range c.rows {
-			to = append(to, At[T](c, i))
+		for i := range out {
+			out[i] = At[T](c, i)
 		}
 	}
 	return to
+}
+
+// Grow makes room for n more values. It doubles, where append adds a quarter to long slices: columns are long and grow by
+// the chunk.
+func Grow[T any](to []T, n int) []T {
+	if cap(to)-len(to) >= n {
+		return to
+	}
+	return append(make([]T, 0, max(2*cap(to), len(to)+n)), to...)
 }
 
 // Rows reads a chunk's rows into structs of this package, by the fields' names. It is for tables of few rows: it looks at

@@ -76,6 +76,7 @@ func (r *reading) activity(s *stream, c *raw.Chunk, a *model.Activity) {
 }
 
 func appendSame[T any](to []T, v T, n int) []T {
+	to = raw.Grow(to, n)
 	for range n {
 		to = append(to, v)
 	}
@@ -97,6 +98,7 @@ func appendCorr(to []uint32, c *raw.Chunk) []uint32 {
 func (r *reading) kernels(s *stream, c *raw.Chunk) {
 	k := &r.trace.Kernels
 	r.activity(s, c, &k.Activity)
+	k.Name, k.Short, k.Mangled = raw.Grow(k.Name, c.Count), raw.Grow(k.Short, c.Count), raw.Grow(k.Mangled, c.Count)
 	var id uint32
 	var n kernelName
 	for i, text := range r.ids(c, "name") {

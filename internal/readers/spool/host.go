@@ -11,6 +11,7 @@ import (
 func (r *reading) calls(s *stream, c *raw.Chunk) {
 	t := &r.trace.Calls
 	r.spans(c, &t.StartNs, &t.DurNs)
+	t.Thread, t.Name, t.Class = raw.Grow(t.Thread, c.Count), raw.Grow(t.Name, c.Count), raw.Grow(t.Class, c.Count)
 	for _, tid := range r.ids(c, "tid") {
 		t.Thread = append(t.Thread, r.thread(s, tid))
 	}
