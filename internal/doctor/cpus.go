@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -61,9 +62,8 @@ func (x *exam) cgroups(controller string) (out []string) {
 		if parts[1] != "" {
 			root = roots[1]
 		}
-		for at, n := parts[2], 0; at != "/" && at != "" && n < 32; n++ {
+		for at, n := path.Clean("/"+parts[2]), 0; at != "/" && n < 32; at, n = path.Dir(at), n+1 {
 			out = append(out, root+at)
-			at = at[:strings.LastIndexByte(at, '/')]
 		}
 	}
 	return append(out, roots...)

@@ -58,7 +58,7 @@ type cuptiCopy struct {
 // judgeCUPTI says whether a copy can be used, and what is known to be wrong with it.
 func (x *exam) judgeCUPTI(c *cuptiCopy) Result {
 	r := Result{State: OK, Text: fmt.Sprintf("%s, %s (%s)", c.version, c.path, c.whence)}
-	driver := x.driverVersion()
+	driver := x.cudaDriver()
 	least := leastDriver(version(c.version))
 	switch {
 	case c.failed != "":
@@ -180,7 +180,7 @@ func (x *exam) toolkitVersion(lib string) string {
 // getCUPTI says how to get a copy that the driver can use.
 func (x *exam) getCUPTI() (fix string, commands []string) {
 	wheel := "nvidia-cuda-cupti"
-	if driver := x.driverVersion(); driver != "" && older(driver, leastDrivers[0].driver) {
+	if driver := x.cudaDriver(); driver != "" && older(driver, leastDrivers[0].driver) {
 		wheel = "nvidia-cuda-cupti-cu12"
 		if older(driver, leastDrivers[1].driver) {
 			return "the driver is too old for CUPTI of CUDA 12: update it", nil

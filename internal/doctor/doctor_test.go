@@ -290,3 +290,39 @@ func TestReal(t *testing.T) {
 		t.Errorf("a circle comes to %s", got)
 	}
 }
+
+// Whatever files and programs say, a report comes of it.
+func FuzzExamine(f *testing.F) {
+	for _, seed := range []string{"", "0::/a/b\n1:cpu:x\n2:memory,cpu:/", "Version 1", "NVRM version: x 1.2.3.", ", V", "200000 100000", "cuda = '13.0'\n__version__ = '", "LACUNA{\"version\":\"3.12\",\"path\":[\"/p\",\"..\",\"[\"]}",
+		"RmProfilingAdminOnly:", "CapEff:\tzz\nUid:\nSeccomp:", "MemAvailable: -5 kB", "{\"cuda_cupti\":{\"version\":\".\"}}", "/x/libcuda.so.1\x00", "99999999999999999999.1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		file := &fstest.MapFile{Data: []byte(text)}
+		files := fstest.MapFS{"bin/python3": {Mode: 0o755, Data: []byte(text)}, "bin/ncu": {Mode: 0o755}, "bin/nsys": {Mode: 0o755}, "bin/nvcc": {Mode: 0o755}, "bin/env": {Mode: 0o755}}
+		for _, name := range []string{"proc/version", "proc/1/cgroup", "proc/self/cgroup", "proc/self/status", "proc/meminfo", "proc/cpuinfo", "proc/driver/nvidia/version", "proc/driver/nvidia/params", "etc/ld.so.cache", "proc/7/comm",
+			"sys/fs/cgroup/cpu.max", "sys/fs/cgroup/memory.max", "p/torch/version.py", "p/nvidia/cu13/lib/libcupti.so.13", "usr/local/cuda/version.json", "usr/local/cuda/lib64/libcupti.so.12", "lib64/libcuda.so.1"} {
+			files[name] = file
+		}
+		m := &Machine{Root: files, Cores: 1, Deep: true, Folder: text, Temp: "/tmp", Env: func(string) string { return text },
+			Run: func(context.Context, string, ...string) (string, error) { return text, nil },
+			NVML: func() (nvml.Library, error) {
+				return &fakeGPUs{driver: text, devices: []nvml.Device{{Name: text}}}, nil
+			},
+			CUPTI:    func(string) (uint32, error) { return uint32(len(text)), nil },
+			Agent:    func(context.Context) (string, error) { return text, nil },
+			Sampling: func() perf.Report { return perf.Report{Why: text} },
+			Free:     func(string) (int64, error) { return 1, nil },
+		}
+		withPath := m.Env
+		m.Env = func(name string) string {
+			if name == "PATH" {
+				return "/bin"
+			}
+			return withPath(name)
+		}
+		if _, err := Examine(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -55,6 +55,15 @@ func (x *exam) driverVersion() string {
 	return x.moduleVersion()
 }
 
+// cudaDriver is the version of the driver as programs have it: that of libcuda.so.1, which a compatibility package of
+// NVIDIA's may bring newer than the module ("libcuda.so.580.65.06" over a module 535), else the driver's.
+func (x *exam) cudaDriver() string {
+	if _, v, ok := strings.Cut(path.Base(x.real(x.cuda)), ".so."); ok && len(version(v)) >= 2 {
+		return v
+	}
+	return x.driverVersion()
+}
+
 // nvidiaVendor is NVIDIA's number on the PCI bus.
 const nvidiaVendor = "0x10de"
 

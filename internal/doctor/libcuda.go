@@ -7,7 +7,12 @@ import (
 
 var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	if x.cuda != "" {
-		return x.initCUDA(fine(x.cuda))
+		text := x.cuda
+		v, below := x.cudaDriver(), x.driverVersion()
+		if major, of := version(v), version(below); len(major) > 0 && len(of) > 0 && of[0] < major[0] {
+			text += fmt.Sprintf(", %s over driver %s (compatibility package; GPUs of data centres only)", v, below)
+		}
+		return x.initCUDA(fine(text))
 	}
 	if x.library == nil && x.moduleVersion() == "" {
 		return nil // the driver's check has said it

@@ -6,7 +6,8 @@ var toolkit = Check{ID: "toolkit", Title: "CUDA toolkit", Run: func(x *exam) []R
 	if at := x.lookPath("nvcc"); at != "" {
 		said, _ := x.ask(at, "--version")
 		if _, v, ok := strings.Cut(said, ", V"); ok {
-			return fine(strings.Fields(v + " ")[0] + " " + at)
+			v, _, _ = strings.Cut(v, "\n")
+			return fine(strings.TrimSpace(v) + " " + at)
 		}
 		return fine(at)
 	}

@@ -19,8 +19,8 @@ var torch = Check{ID: "torch", Title: "PyTorch", For: []Purpose{Record}, Run: fu
 				Commands: []string{x.python.Path + " -m pip install --force-reinstall torch"}, Limits: nil}}
 		}
 		r := Result{State: OK, Text: fmt.Sprintf("%s, CUDA %s", v, cuda)}
-		if least := leastDriver(version(cuda)); least != "" && x.driverVersion() != "" && older(x.driverVersion(), least) {
-			r.State, r.Text = Broken, fmt.Sprintf("%s; the driver is %s", r.Text, x.driverVersion())
+		if least := leastDriver(version(cuda)); least != "" && x.cudaDriver() != "" && older(x.cudaDriver(), least) {
+			r.State, r.Text = Broken, fmt.Sprintf("%s; the driver is %s", r.Text, x.cudaDriver())
 			r.Cost = fmt.Sprintf("CUDA %s needs driver %s or newer: torch finds no GPU", cuda, least)
 			r.Fix = "update the driver, or install a torch for the driver's CUDA"
 		}
