@@ -28,6 +28,7 @@ static bool may_refuse;
 static uint64_t filled;         /* buffers filled so far */
 static uint64_t seen_bytes, seen_records; /* of what was read: the mean size of a record */
 static atomic_uint foreign;
+static atomic_bool pressed;     /* most of the memory is lent: what is half full is wanted back */
 static atomic_flag spin = ATOMIC_FLAG_INIT;
 
 static void lock(void)
@@ -106,11 +107,12 @@ void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)
 		*buffer = b->data;
 		*size = b->size;
 	}
+	const bool press = bytes > limit / 4 * 3 && oldest(FREE) == NULL;
 	unlock();
-	if (lost > 0) {
+	if (lost > 0)
 		atomic_fetch_add_explicit(&lac_accounts.dropped, lost, memory_order_relaxed);
+	if (press && !atomic_exchange_explicit(&pressed, true, memory_order_relaxed))
 		lac_writer_wake();
-	}
 }
 
 void lac_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -204,6 +206,8 @@ size_t lac_buffers_bytes(void)
 	unlock();
 	return n;
 }
+
+bool lac_buffers_pressed(void) { return atomic_exchange_explicit(&pressed, false, memory_order_relaxed); }
 
 unsigned lac_buffers_foreign(void) { return atomic_load_explicit(&foreign, memory_order_relaxed); }
 

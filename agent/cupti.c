@@ -352,6 +352,8 @@ void lac_cupti_drain(void)
 	if (!enter())
 		return;
 	const lac_library library = {.version = lac_cupti.version, .next_record = lac_cupti.shared ? next_shared : lac_cupti.next_record, .callback_name = lac_cupti.callback_name};
+	if (lac_buffers_pressed())
+		lac_cupti.flush(0);
 	uint8_t *data;
 	size_t valid;
 	for (lac_buffer *b; (b = lac_buffers_take(&data, &valid)) != NULL;) {

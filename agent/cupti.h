@@ -116,6 +116,8 @@ void lac_buffers_give(lac_buffer *buffer, size_t valid, uint64_t records);
 /* Frees those that nobody uses. */
 void lac_buffers_trim(void);
 size_t lac_buffers_bytes(void);
+/* Whether memory runs short since the last time that this was asked: threads that ended, or rest, have buffers that are almost empty. */
+bool lac_buffers_pressed(void);
 /* Buffers that came back without being ours: another client's. */
 unsigned lac_buffers_foreign(void);
 /* What waits is given up and counted: after cuptiFinalize the names in it are gone. */

@@ -297,7 +297,10 @@ func cuptiMayflies(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_MEMORY_MB=16"}, "mayflies", "1000")
 	t.Logf("%d kernels, %d lost, %d bytes", len(r.Kernels), r.Account.Dropped+r.Account.CuptiDropped, r.Account.Memory)
 	is(t, "memory is bounded", r.Account.Memory < 48<<20, true)
-	is(t, "every kernel is written or counted", len(r.Kernels)+int(r.Account.Dropped+r.Account.CuptiDropped) >= 1000, true)
+	lost := int(r.Account.Dropped + r.Account.CuptiDropped)
+	is(t, "every record is written or counted", len(r.Kernels)+len(r.Calls)+lost >= 3000, true)
+	// Buffers of threads that ended come back before the memory is used up, if the writer gets a processor.
+	is(t, "most are written", len(r.Kernels) >= 300, true)
 }
 
 func cuptiSuccessor(t *testing.T, s cuptiStage) {
