@@ -17,7 +17,8 @@
 #define TEXT 56    /* bytes of such a name with its 0 */
 #define DOMAINS 32 /* with ranges in one thread; of more the level is not known */
 #define NAMED 6    /* of them, the first ones, keep names: all of it is a page */
-#define SAMPLE 64  /* one event in so many is timed */
+#define SAMPLE 64  /* one event in so many is timed, and stands for all */
+#define LONG_NS 50000 /* what takes longer was not ours, but a switch to another thread: it stands for itself */
 
 typedef struct {
 	uint32_t category, color;
@@ -157,35 +158,51 @@ static __attribute__((noinline)) void catch_up(thread *t, uint32_t now)
 	}
 }
 
-/* Whether an event is to be recorded; began: 0, or when it began if it is timed. */
-static inline bool recorded(thread *t, uint64_t *began)
+/* How an event is timed: not, for itself, or for SAMPLE. A thread's first event, which makes its ring, is like no other. */
+typedef struct {
+	uint64_t began, weight;
+} timing;
+
+static inline bool recorded(thread *t, timing *timed)
 {
-	*began = 0;
+	timed->weight = 0;
 	if (!atomic_load_explicit(&lac_on, memory_order_relaxed))
 		return false;
 	if (!t)
 		return true;
-	if (t->events++ % SAMPLE == 0)
-		*began = lac_cycles();
+	uint32_t n = t->events++;
+	if (n == 0 || n % SAMPLE == SAMPLE / 2)
+		*timed = (timing){lac_cycles(), n == 0 ? 1 : SAMPLE};
 	uint32_t now = atomic_load_explicit(&window, memory_order_acquire);
 	if (t->window != now)
 		catch_up(t, now);
 	return true;
 }
 
-static inline void timed(uint64_t began)
+static __attribute__((noinline)) void account(timing timed)
 {
-	if (began)
-		atomic_fetch_add_explicit(&lac_accounts.nvtx_ns, (uint64_t)((double)(lac_cycles() - began) * lac_ns_per_cycle() * SAMPLE), memory_order_relaxed);
+	double ns = (double)(int64_t)(lac_cycles() - timed.began) * lac_ns_per_cycle();
+	if (ns >= 0) /* else the thread went to a core whose counter differs */
+		atomic_fetch_add_explicit(&lac_accounts.nvtx_ns, (uint64_t)ns * (ns < LONG_NS ? timed.weight : 1), memory_order_relaxed);
+}
+
+/* Records an event, if record, with what it costs. */
+static inline void record_event(bool record, timing timed, uint8_t what, uint32_t domain, uint64_t id, const lac_event *e)
+{
+	if (!record)
+		return;
+	emit_event(what, domain, id, lac_real_ns(), e);
+	if (timed.weight)
+		account(timed);
 }
 
 int lac_nvtx_push(uint32_t domain, const lac_event *e)
 {
 	if (steps && e->text)
 		lac_step_began(e->text); /* before, so that the range is in the window that it opens */
-	uint64_t began;
+	timing timed;
 	thread *t = me();
-	bool record = recorded(t, &began);
+	bool record = recorded(t, &timed);
 	stack *s = t ? stack_of(t, domain, true) : NULL;
 	int level = s ? (int)s->depth++ : LAC_NO_TRACKING;
 	if (s && s->depth <= named(t, s)) {
@@ -197,18 +214,15 @@ int lac_nvtx_push(uint32_t domain, const lac_event *e)
 		k->category = e->category;
 		k->color = e->color;
 	}
-	if (record) {
-		emit_event(LAC_PUSH, domain, 0, lac_real_ns(), e);
-		timed(began);
-	}
+	record_event(record, timed, LAC_PUSH, domain, 0, e);
 	return level;
 }
 
 int lac_nvtx_pop(uint32_t domain, const lac_event *e)
 {
-	uint64_t began;
+	timing timed;
 	thread *t = me();
-	bool record = recorded(t, &began);
+	bool record = recorded(t, &timed);
 	stack *s = t ? stack_of(t, domain, false) : NULL;
 	if (t && !(s && s->depth) && (s || t->n < DOMAINS))
 		return LAC_NO_RANGE;
@@ -216,10 +230,7 @@ int lac_nvtx_pop(uint32_t domain, const lac_event *e)
 		record = false;
 		s->hidden--;
 	}
-	if (record) {
-		emit_event(LAC_POP, domain, 0, lac_real_ns(), e);
-		timed(began);
-	}
+	record_event(record, timed, LAC_POP, domain, 0, e);
 	return s ? (int)--s->depth : LAC_NO_TRACKING;
 }
 
@@ -227,21 +238,18 @@ uint64_t lac_nvtx_start(uint32_t domain, const lac_event *e)
 {
 	if (steps && e->text)
 		lac_step_began(e->text);
-	uint64_t id = atomic_fetch_add_explicit(&ranges, 1, memory_order_relaxed) + 1, began;
-	if (recorded(me(), &began)) {
-		emit_event(LAC_START, domain, id, lac_real_ns(), e);
-		timed(began);
-	}
+	timing timed;
+	uint64_t id = atomic_fetch_add_explicit(&ranges, 1, memory_order_relaxed) + 1;
+	bool record = recorded(me(), &timed);
+	record_event(record, timed, LAC_START, domain, id, e);
 	return id;
 }
 
 void lac_nvtx_one(uint8_t what, uint32_t domain, uint64_t id, const lac_event *e)
 {
-	uint64_t began;
-	if (recorded(me(), &began)) {
-		emit_event(what, domain, id, lac_real_ns(), e);
-		timed(began);
-	}
+	timing timed;
+	bool record = recorded(me(), &timed);
+	record_event(record, timed, what, domain, id, e);
 }
 
 static void next_window(void)
