@@ -4,6 +4,7 @@ package tables
 
 // All is every table, by name.
 var All = []*Table{
+	&cpuSum,
 	&cudaAPIGPUSum,
 	&cudaAPISum,
 	&cudaAPITrace,
