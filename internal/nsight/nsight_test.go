@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // script writes a program that is a shell script.
@@ -135,5 +137,26 @@ func TestRun(t *testing.T) {
 	}
 	if err := CheckProgram([]string{"sh"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A SIGTERM that reaches lacuna reaches the tool, and its end is waited for.
+func TestRunForwards(t *testing.T) {
+	dir := t.TempDir()
+	started := filepath.Join(dir, "started")
+	p := script(t, filepath.Join(dir, "p"), "trap 'exit 5' TERM; : >"+started+"; while :; do sleep 0.05; done")
+	go func() {
+		for range 200 {
+			if _, err := os.Stat(started); err == nil {
+				self, _ := os.FindProcess(os.Getpid())
+				_ = self.Signal(syscall.SIGTERM)
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	got, err := Run(Command{Args: []string{p}}, Streams{})
+	if err != nil || got != (Ending{Status: 5}) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
