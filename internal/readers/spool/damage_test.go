@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -163,6 +164,20 @@ func TestSlowNames(t *testing.T) {
 	}
 	if bytes > 4<<20 {
 		t.Errorf("%d bytes of texts", bytes)
+	}
+}
+
+// TestManyStreams reads a file of nothing but beginnings of streams.
+func TestManyStreams(t *testing.T) {
+	const streams = 20_000
+	one := reseal(append(append([]byte(raw.Magic), make([]byte, 4)...), append([]byte{12, 0, 0, 0}, append(make([]byte, 20), `{"format":1}`...)...)...))
+	file := bytes.Repeat(one, streams)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	x := readBytes(t, file, reader.Options{})
+	runtime.ReadMemStats(&after)
+	if len(x.Processes) != streams || len(x.Warnings) != 1 || after.TotalAlloc-before.TotalAlloc > 64*uint64(len(file)) {
+		t.Errorf("%d processes; %d bytes allocated for a file of %d", len(x.Processes), after.TotalAlloc-before.TotalAlloc, len(file))
 	}
 }
 

@@ -33,38 +33,52 @@ func (r *reading) places() {
 	r.ownStreams()
 }
 
-// devices numbers the GPUs of all processes. A number is a process' own CUDA ordinal; where two processes mean different
-// GPUs by one (CUDA_VISIBLE_DEVICES), as their UUIDs say, the later one gets the next free number.
+// A numbering gives GPUs numbers. A number is a process' own CUDA ordinal; where two processes mean different GPUs by one
+// (CUDA_VISIBLE_DEVICES), as their UUIDs say, the later one gets the next free number.
+type numbering struct {
+	byUUID map[string]uint32
+	taken  map[uint32]bool
+	free   uint32 // all below it are taken, or were
+}
+
+// of is the number of a GPU; met says that it was asked for before.
+func (n *numbering) of(ordinal uint32, uuid string) (number uint32, met bool) {
+	if number, met = n.byUUID[uuid]; met {
+		return number, true
+	}
+	number = ordinal
+	if n.taken[ordinal] {
+		if uuid == "" {
+			return ordinal, true // who has no UUID is who comes first
+		}
+		for n.taken[n.free] {
+			n.free++
+		}
+		number = n.free
+	}
+	n.taken[number] = true
+	if uuid != "" {
+		n.byUUID[uuid] = number
+	}
+	return number, false
+}
+
+// devices numbers the GPUs of all processes.
 func (r *reading) devices() {
-	numbers := make(map[string]uint32) // by UUID
-	taken := make(map[uint32]string)
+	numbers := numbering{byUUID: make(map[string]uint32), taken: make(map[uint32]bool)}
 	for _, s := range r.streams {
 		for _, d := range s.devices {
 			uuid := r.string(s, d.UUID)
-			number, known := numbers[uuid]
-			if !known || uuid == "" {
-				number = d.Device
-				for other, is := taken[number]; is && (other != uuid || uuid == ""); other, is = taken[number] {
-					if uuid == "" {
-						break // who has no UUID is who comes first
-					}
-					number = uint32(len(taken))
-					for _, used := taken[number]; used; _, used = taken[number] {
-						number++
-					}
-				}
-			}
+			number, met := numbers.of(d.Device, uuid)
 			if number != d.Device {
 				if s.ordinals == nil {
 					s.ordinals = make(map[uint32]uint32)
 				}
 				s.ordinals[d.Device] = number
 			}
-			if _, have := taken[number]; have {
-				continue
+			if !met {
+				r.trace.Devices = append(r.trace.Devices, r.deviceOf(s, d, number, uuid))
 			}
-			taken[number], numbers[uuid] = uuid, number
-			r.trace.Devices = append(r.trace.Devices, r.deviceOf(s, d, number, uuid))
 		}
 	}
 	slices.SortStableFunc(r.trace.Devices, func(a, b model.Device) int { return cmp.Compare(a.Ordinal, b.Ordinal) })

@@ -32,8 +32,11 @@ func (r *reading) endStream() {
 	if len(r.streams) == 0 {
 		return
 	}
-	r.endRows()
 	s := r.streams[len(r.streams)-1]
+	if s.rows == nil {
+		return
+	}
+	r.endRows(s)
 	r.gpuTimes(s)
 	r.ownCorrs(s)
 	calls := r.indexCalls(s.rows["Calls"])
@@ -150,7 +153,7 @@ func rankOf(env map[string]string) (rank, world int32) {
 
 // ranks says whose rank the capture is, if its processes with kernels are all of one.
 func (r *reading) ranks() {
-	info := &r.trace.Info
+	info, chief := &r.trace.Info, r.chief()
 	found := make(map[int32]bool)
 	for _, s := range r.streams {
 		if s.recorder {
@@ -159,7 +162,7 @@ func (r *reading) ranks() {
 		rank, world := rankOf(s.from.Begin.Env)
 		r.trace.Processes[s.process].Rank = rank
 		info.World = max(info.World, world)
-		if rows := s.rows["Kernels"]; rank >= 0 && (rows.To > rows.From || r.chief() == s) {
+		if rows := s.rows["Kernels"]; rank >= 0 && (rows.To > rows.From || s == chief) {
 			found[rank] = true
 			info.Rank = rank
 		}

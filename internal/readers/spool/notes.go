@@ -86,6 +86,7 @@ func (x saying) String() string {
 // noteWords says what notes mean for who reads the capture.
 func (r *reading) noteWords() {
 	var said sayings
+	nobodys := 0
 	for _, s := range r.streams {
 		state := note{}
 		for _, n := range s.notes {
@@ -112,8 +113,14 @@ func (r *reading) noteWords() {
 			said.add("did not end by itself (it was killed, or still runs): what it did in its last half second may be missing", s)
 		}
 		if s.from.Begin.Role == "" {
-			r.warn("the beginning of a process' stream is damaged: which process it was is not known")
+			nobodys++
 		}
+	}
+	switch {
+	case nobodys == 1:
+		r.warn("the beginning of a process' stream is damaged: which process it was is not known")
+	case nobodys > 1:
+		r.warn(fmt.Sprintf("the beginnings of %d processes' streams are damaged: which processes they were is not known", nobodys))
 	}
 	for _, x := range said.all {
 		r.warn(x.String())

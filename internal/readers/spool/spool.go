@@ -107,6 +107,9 @@ func (r *reading) chunk(c *raw.Chunk) {
 			r.passed[fmt.Sprintf("table %d", c.Type)] += int64(c.Count)
 			return
 		}
+		if s.rows == nil {
+			r.beginRows(s)
+		}
 		r.trace.Info.Events += int64(c.Count)
 		r.table(s, c)
 	}

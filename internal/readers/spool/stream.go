@@ -16,7 +16,7 @@ type stream struct {
 	recorder bool
 	process  model.ProcessRow // of an agent; NoProcess: the recorder's stream
 	texts    texts
-	rows     map[string]span // the stream's rows of each of the trace's tables
+	rows     map[string]span // the stream's rows of each of the trace's tables that it has any of; nil: it has none
 
 	threads    map[uint32]model.ThreadRow // by tid
 	lastTid    uint32
@@ -49,15 +49,12 @@ type span struct{ From, To int }
 // begin starts a stream, and its process.
 func (r *reading) begin(p *raw.Process) {
 	s := &stream{
-		from: p, recorder: p.Begin.Role == raw.RoleRecorder, process: model.NoProcess, rows: make(map[string]span),
+		from: p, recorder: p.Begin.Role == raw.RoleRecorder, process: model.NoProcess,
 		threads: make(map[uint32]model.ThreadRow), syncIDs: make(map[uint64]uint32),
 		kernelNames: make(map[uint32]kernelName),
 		frameRows:   make(map[uint32]model.FrameRow), trackRows: make(map[uint32]uint32),
 	}
 	r.endStream()
-	for _, t := range r.trace.Tables() {
-		s.rows[t.Name] = span{From: t.Len()}
-	}
 	r.streams = append(r.streams, s)
 	if s.recorder {
 		return
@@ -66,14 +63,22 @@ func (r *reading) begin(p *raw.Process) {
 	r.trace.Processes = append(r.trace.Processes, model.Process{Pid: p.Begin.Pid, Name: programOf(&p.Begin), Rank: -1})
 }
 
-// endRows says where the last stream's rows end.
-func (r *reading) endRows() {
-	if len(r.streams) == 0 {
-		return
-	}
-	s := r.streams[len(r.streams)-1]
+// beginRows says where a stream's rows begin, at its first.
+func (r *reading) beginRows(s *stream) {
+	s.rows = make(map[string]span)
 	for _, t := range r.trace.Tables() {
-		s.rows[t.Name] = span{s.rows[t.Name].From, t.Len()}
+		s.rows[t.Name] = span{From: t.Len()}
+	}
+}
+
+// endRows says where they end. Tables of which it has none have no span.
+func (r *reading) endRows(s *stream) {
+	for _, t := range r.trace.Tables() {
+		if rows := (span{s.rows[t.Name].From, t.Len()}); rows.To > rows.From {
+			s.rows[t.Name] = rows
+		} else {
+			delete(s.rows, t.Name)
+		}
 	}
 }
 
