@@ -231,7 +231,7 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs 
 			}
 			return nil, ending, err
 		}
-		if paths = append(paths, path); ending.Status != 0 {
+		if paths = append(paths, path); ending.Status != 0 || ending.ByTool {
 			last = ending
 		}
 	}

@@ -75,6 +75,7 @@ func (e *Env) runNcu(tool nsight.Tool, what nsight.Launches) (string, nsight.End
 			continue
 		case there && trouble != nil:
 			e.tell("%v", trouble) // some of what was asked for is there
+			ending.ByTool = nsight.EndedProgram(said)
 		case trouble != nil:
 			return "", ending, fmt.Errorf("%s: %w", filepath.Base(tool.Path), trouble)
 		case !there && ending.Status != 0:
@@ -140,7 +141,10 @@ func (e *Env) follow(path string) func() {
 
 // ended makes the error that ends lacuna as the program under a profiler ended; nil: well.
 func (e *Env) ended(program string, x nsight.Ending) error {
-	if x.Status == 0 {
+	switch {
+	case x.ByTool:
+		return &statusError{status: Wrong, err: fmt.Errorf("%s was ended by the profiler, which could not go on; what it had profiled until then is told", program)}
+	case x.Status == 0:
 		return nil
 	}
 	e.tell("%s ended with %s", program, endingWords(x))

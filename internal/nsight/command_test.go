@@ -80,11 +80,14 @@ func TestReadTrouble(t *testing.T) {
 			TroubleClocks, "Cannot lock GPU clock frequencies on MIG! Try locking the clocks externally (e.g. using 'nvidia-smi --lock-gpu-clocks=tdp,tdp') or profile without fixed frequencies (see '--clock-control')"},
 		{"==ERROR== Failed to profile \"flash_fwd_kernel\" in process 7. Driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.\n", "busy", `Failed to profile "flash_fwd_kernel" in process 7`},
 		{"==PROF== Disconnected from process 1\n==WARNING== No kernels were profiled.\n", TroubleNone, "No kernels were profiled"},
-		{"==ERROR== Failed to prepare kernel for profiling\n==ERROR== Unknown Error on device 0.\n", "other", "Failed to prepare kernel for profiling"},
+		{"==ERROR== Failed to prepare kernel for profiling\n==ERROR== Unknown Error on device 0.\n==PROF== Trying to shutdown target application\n", "other", "Failed to prepare kernel for profiling"},
 		{"==PROF== Report: /tmp/x.ncu-rep\n==ERROR== The application returned an error code (3).\n", "", ""}, // the program's affair
 		{"", "", ""},
 	} {
 		got := ReadTrouble(test.log)
+		if EndedProgram(test.log) != (test.code == "other") {
+			t.Errorf("%q: ncu ended the program: %v", test.log, EndedProgram(test.log))
+		}
 		switch {
 		case got == nil && test.code != "":
 			t.Errorf("%q: nothing, want %s", test.log, test.code)

@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 	}{
 		{"exit 0", Ending{}},
 		{"exit 42", Ending{Status: 42}},
-		{"kill -TERM $$", Ending{143, "terminated"}},
+		{"kill -TERM $$", Ending{Status: 143, Signal: "terminated"}},
 		{`[ "$A" = b ]`, Ending{}},
 	} {
 		got, err := Run(Command{Env: []string{"A=b"}, Args: []string{script(t, filepath.Join(dir, "p"), test.text)}}, Streams{})

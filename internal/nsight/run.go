@@ -26,6 +26,7 @@ type Streams struct {
 type Ending struct {
 	Status int // as a shell says it: 128 and the signal's number if a signal ended it
 	Signal string
+	ByTool bool // the tool ended the program when it could not go on itself
 }
 
 // Run runs a command to its end. Ctrl-C reaches the program by itself, since all are in the terminal's foreground; SIGTERM
@@ -70,7 +71,7 @@ func Run(c Command, s Streams) (Ending, error) {
 
 func endingOf(state *os.ProcessState) Ending {
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return Ending{128 + int(w.Signal()), w.Signal().String()}
+		return Ending{Status: 128 + int(w.Signal()), Signal: w.Signal().String()}
 	}
 	return Ending{Status: state.ExitCode()}
 }

@@ -47,6 +47,11 @@ var known = []struct {
 // toolError is a line in which ncu says what failed.
 var toolError = regexp.MustCompile(`(?m)^==ERROR== (.*)$`)
 
+// EndedProgram says whether ncu itself ended the program, because it could not go on.
+func EndedProgram(log string) bool {
+	return strings.Contains(log, "==PROF== Trying to shutdown target application")
+}
+
 // ReadTrouble says what went wrong according to what ncu wrote; nil: nothing that it calls an error.
 func ReadTrouble(log string) *Trouble {
 	for _, k := range known {
