@@ -61,16 +61,21 @@ type saying struct {
 }
 
 // sayings gathers warnings, each once.
-type sayings struct{ all []saying }
+type sayings struct {
+	all   []saying
+	index map[string]int // of all, by text
+}
 
 func (x *sayings) add(text string, s *stream) {
-	for i := range x.all {
-		if x.all[i].text == text {
-			x.all[i].processes = append(x.all[i].processes, s.name())
-			return
-		}
+	i, have := x.index[text]
+	if !have {
+		i = len(x.all)
+		x.index[text] = i
+		x.all = append(x.all, saying{text: text})
 	}
-	x.all = append(x.all, saying{text, []string{s.name()}})
+	if p, name := &x.all[i].processes, s.name(); len(*p) == 0 || (*p)[len(*p)-1] != name {
+		*p = append(*p, name)
+	}
 }
 
 // String is the sentence, and of which processes it is true.
@@ -85,7 +90,7 @@ func (x saying) String() string {
 
 // noteWords says what notes mean for who reads the capture.
 func (r *reading) noteWords() {
-	var said sayings
+	said := sayings{index: make(map[string]int)}
 	nobodys := 0
 	for _, s := range r.streams {
 		state := note{}
@@ -110,7 +115,7 @@ func (r *reading) noteWords() {
 		}
 		kernels := s.rows["Kernels"]
 		if !s.ended && !s.recorder && kernels.To > kernels.From {
-			said.add("did not end by itself (it was killed, or still runs): what it did in its last half second may be missing", s)
+			said.add("its record has no end (killed, or still running): the last half second may be missing", s)
 		}
 		if s.from.Begin.Role == "" {
 			nobodys++

@@ -317,7 +317,7 @@ func TestNotes(t *testing.T) {
 	l.kernel("k", 5)
 	l.say(l.Flush())
 	x := readBytes(t, l.out.Bytes(), reader.Options{})
-	if len(x.Warnings) != 1 || !strings.Contains(x.Warnings[0], "did not end by itself") {
+	if len(x.Warnings) != 1 || !strings.Contains(x.Warnings[0], "its record has no end") {
 		t.Errorf("killed: %q", x.Warnings)
 	}
 }
