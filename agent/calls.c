@@ -1,21 +1,25 @@
 //go:build ignore
 
-/* Which of CUDA's some 1,500 calls are recorded: what launches, copies, sets, waits, allocates, frees, builds graphs, loads code,
- * or makes streams and contexts. Not what only asks (cudaGetDevice, cudaEventQuery): a framework asks several times per launch,
- * and each record costs the program. They are chosen by name when recording starts, so that no table of IDs has to be kept. */
+/* Calls of CUDA, from callbacks of the calls themselves. CUPTI has records of calls (RUNTIME, DRIVER), but with either kind on, every call
+ * goes through CUPTI, and a framework asks several times per launch (cudaGetDevice, cudaEventQuery): launch-bound loops took 1.2 to 1.3
+ * times as long, against 1.03 to 1.1 with kernels and callbacks of the calls that matter (H200, CUPTI 13.0; docs/capture.md). To
+ * have CUPTI record single calls works only from the start of CUDA on, not later.
+ *
+ * What matters: what launches, copies, sets, waits, allocates, frees, builds graphs, loads code, or makes streams and contexts.
+ * Such calls are chosen by name when recording starts, so that no table of IDs has to be kept. */
 #include <string.h>
 
-#include "cupti.h"
+#include "calls.h"
 
 /* Beginnings of names without "cuda" or "cu". */
 static const char *const matter[] = {
 	"Launch", "GraphLaunch", "GraphInstantiate", "GraphExecUpdate", "GraphUpload", "GraphExecDestroy", "GraphDestroy", "GraphClone",
-	"Memcpy", "Memset", "MemPrefetch", "MemAdvise", "MemBatch", "MemAlloc", "MemFree", "MemHost", "MemCreate", "MemRelease", "MemMap",
+	"Memcpy", "Memset", "MemPrefetch", "MemAdvise", "MemBatch", "MemAlloc", "MemFree", "MemHostAlloc", "MemHostRegister", "MemHostUnregister", "MemCreate", "MemRelease", "MemMap",
 	"MemUnmap", "MemSetAccess", "MemAddress", "MemPoolCreate", "MemPoolDestroy", "MemPoolTrim", "Malloc", "Free", "HostAlloc", "HostRegister", "HostUnregister",
 	"ArrayCreate", "ArrayDestroy", "EventCreate", "EventRecord", "EventSynchronize", "EventDestroy",
 	"StreamCreate", "StreamDestroy", "StreamSynchronize", "StreamWait", "StreamWrite", "StreamBatch", "StreamBegin", "StreamEndCapture", "StreamAddCallback", "StreamAttach",
 	"DeviceSynchronize", "ThreadSynchronize", "CtxSynchronize", "CtxCreate", "CtxDestroy", "DevicePrimaryCtxRetain", "DevicePrimaryCtxRelease", "DevicePrimaryCtxReset", "DeviceReset",
-	"ModuleLoad", "ModuleUnload", "LibraryLoad", "LibraryUnload", "LinkCreate", "LinkAdd", "LinkComplete", "ProfilerStart", "ProfilerStop", "Init",
+	"ModuleLoad", "FuncLoad", "ModuleUnload", "LibraryLoad", "LibraryUnload", "LinkCreate", "LinkAdd", "LinkComplete", "ProfilerStart", "ProfilerStop", "Init",
 	"IpcOpen", "IpcClose", "DeviceEnablePeerAccess", "CtxEnablePeerAccess", "MulticastCreate", "MulticastBind",
 };
 
@@ -42,59 +46,99 @@ bool lac_call_launches(const char *name)
 	return strncmp(s, "Launch", 6) == 0 && strncmp(s, "LaunchHostFunc", 14) != 0;
 }
 
-/* Every call of a domain that has a name. IDs have gaps; their end is where 64 in a row have none. */
-static void each(uint32_t domain, void (*what)(uint32_t domain, uint32_t cbid, const char *name, void *arg), void *arg)
+/* What is known of a call. Written once, before its callbacks are on; name last. */
+enum { MAX_CBID = 4096 };
+typedef struct {
+	_Atomic(const char *) name;
+	uint16_t bytes; /* of the name */
+	uint8_t waits;  /* lac_wait */
+	bool recorded, launches, per_thread;
+} known;
+static known calls[3][MAX_CBID];
+
+/* The outermost of nested calls counts: the runtime's call makes the driver's, which has the same correlation. */
+static _Thread_local uint32_t outer, outer_domain;
+
+/* Whether the callbacks of a call are wanted. */
+static bool take(uint32_t domain, uint32_t cbid, const char *name)
 {
-	unsigned nameless = 0;
-	for (uint32_t cbid = 1; cbid < 4096 && nameless < 64; cbid++) {
-		const char *name = NULL;
-		if (lac_cupti.callback_name(domain, cbid, &name) != CUPTI_OK || name == NULL) {
-			nameless++;
-			continue;
+	const bool recorded = lac_kinds_group(domain == CUPTI_RUNTIME ? "runtime" : "driver") && !lac_kinds_group("api_records") && lac_call_matters(name);
+	/* A wait names the event's recording, so both or none. Where CUPTI makes records of them, ours would say it twice. */
+	const bool waits = (lac_kinds_group("sync") || lac_kinds_group("event")) && !lac_kinds_group("sync_records") && !lac_kinds_group("event_records");
+	const lac_wait wait = waits ? lac_wait_of(stem(name)) : LAC_NO_WAIT;
+	if (!recorded && wait == LAC_NO_WAIT)
+		return false;
+	known *k = &calls[domain][cbid];
+	if (atomic_load(&k->name) == NULL) {
+		const size_t bytes = strlen(name);
+		k->bytes = bytes < UINT16_MAX ? (uint16_t)bytes : UINT16_MAX;
+		k->waits = (uint8_t)wait;
+		k->recorded = recorded;
+		k->launches = lac_call_launches(name);
+		k->per_thread = strstr(name, "_ptsz") != NULL || strstr(name, "_ptds") != NULL;
+		atomic_store(&k->name, name);
+	}
+	return true;
+}
+
+void lac_calls(bool on)
+{
+	for (uint32_t domain = CUPTI_DRIVER; domain <= CUPTI_RUNTIME; domain++) {
+		unsigned nameless = 0;
+		/* IDs have gaps; their end is where 64 in a row have no name. */
+		for (uint32_t cbid = 1; cbid < MAX_CBID && nameless < 64; cbid++) {
+			const char *name = NULL;
+			if (lac_cupti.callback_name(domain, cbid, &name) != CUPTI_OK || name == NULL) {
+				nameless++;
+				continue;
+			}
+			nameless = 0;
+			if (take(domain, cbid, name))
+				lac_cupti.enable_callback(on, lac_cupti.subscriber, domain, cbid);
 		}
-		nameless = 0;
-		what(domain, cbid, name, arg);
 	}
 }
 
-typedef struct {
-	bool on;
-	unsigned taken;
-} selection;
-
-static void select_one(uint32_t domain, uint32_t cbid, const char *name, void *arg)
+static void ended(const known *k, uint32_t domain, const lac_call_data *c, uint64_t start)
 {
-	const lac_cupti_api *api = &lac_cupti;
-	selection *s = arg;
-	if (!lac_call_matters(name))
+	const uint64_t end = lac_gpu_ns();
+	const uint32_t result = c->result != NULL ? *c->result : 0;
+	if (k->waits != LAC_NO_WAIT)
+		lac_wait_ended((lac_wait)k->waits, c, k->per_thread, start, end);
+	if (!k->recorded)
 		return;
-	const bool runtime = domain == CUPTI_RUNTIME;
-	const uint32_t result = api->shared ? (runtime ? api->runtime_api2 : api->driver_api2)(api->subscriber, cbid, s->on) : (runtime ? api->runtime_api : api->driver_api)(cbid, s->on);
-	s->taken += result == CUPTI_OK;
+	const spool_call row = {.start = start, .end = end, .tid = lac_tid(), .corr = c->corr, .result = result, .driver = domain == CUPTI_DRIVER};
+	const lac_text name = {LAC_AT(call, name), atomic_load_explicit(&k->name, memory_order_relaxed), k->bytes};
+	lac_emit(SPOOL_T_call, &row, sizeof row, &name, 1);
+	if (k->launches && result == 0)
+		atomic_fetch_add_explicit(&lac_accounts.launched, 1, memory_order_relaxed);
 }
 
-/* From 12.5 on CUPTI can be told of single calls, and the kind itself stays off: launch-bound loops then take 1.00 to 1.05 times
- * as long. With the kind on and the other calls switched off one by one they took 1.22 to 1.33 times as long, because every call then goes
- * through CUPTI (H200, CUPTI 13.0; docs/capture.md). False: this release cannot; the kind must be on, and records.c leaves out the rest. */
-bool lac_calls_select(uint32_t domain, bool on)
+void lac_call(uint32_t domain, uint32_t cbid, const void *data)
 {
-	const lac_cupti_api *api = &lac_cupti;
-	const bool runtime = domain == CUPTI_RUNTIME;
-	if (api->shared ? (runtime ? api->runtime_api2 : api->driver_api2) == NULL : (runtime ? api->runtime_api : api->driver_api) == NULL)
-		return false;
-	selection s = {.on = on};
-	each(domain, select_one, &s);
-	return s.taken > 0;
-}
-
-static void wait_one(uint32_t domain, uint32_t cbid, const char *name, void *arg)
-{
-	if (lac_waits_take(domain, cbid, name))
-		lac_cupti.enable_callback(*(bool *)arg, lac_cupti.subscriber, domain, cbid);
-}
-
-void lac_calls_waits(bool on)
-{
-	each(CUPTI_DRIVER, wait_one, &on);
-	each(CUPTI_RUNTIME, wait_one, &on);
+	enum { SAMPLED = 64 }; /* one call of so many is timed */
+	if (cbid >= MAX_CBID)
+		return;
+	const known *k = &calls[domain][cbid];
+	const lac_call_data *c = data;
+	const bool on = atomic_load_explicit(&lac_on, memory_order_relaxed), nested = domain == CUPTI_DRIVER && outer_domain == CUPTI_RUNTIME && outer == c->corr && c->corr != 0;
+	if (atomic_load_explicit(&k->name, memory_order_relaxed) == NULL || c->kept == NULL || nested)
+		return;
+	if (c->site == 0) {
+		*c->kept = on ? lac_gpu_ns() : 0;
+		outer = c->corr;
+		outer_domain = domain;
+		return;
+	}
+	/* Windows open and close inside calls: an end without its beginning is passed over. */
+	const bool begun = outer == c->corr && *c->kept != 0;
+	outer = 0;
+	if (!begun || !on)
+		return;
+	const bool timed = c->corr % SAMPLED == 0;
+	const uint64_t begin = timed ? lac_cycles() : 0;
+	ended(k, domain, c, *c->kept);
+	atomic_fetch_add_explicit(&lac_accounts.callbacks, 1, memory_order_relaxed);
+	if (timed)
+		atomic_fetch_add_explicit(&lac_accounts.callback_ns, SAMPLED * (uint64_t)((double)(lac_cycles() - begin) * lac_ns_per_cycle()), memory_order_relaxed);
 }

@@ -18,8 +18,9 @@ import (
 
 // A cuptiStage is a folder with the agent, the fake driver, the program that uses it, and fakes of CUPTI by release.
 type cuptiStage struct {
-	dir   string
-	flags []string
+	dir       string
+	sanitizer string
+	flags     []string
 }
 
 // build compiles what is the same for all releases. sanitizer: a name of those below.
@@ -33,7 +34,7 @@ func buildCuptiStage(t *testing.T, sanitizer string) cuptiStage {
 		"address": {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 		"thread":  {"-fsanitize=thread"},
 	}
-	s := cuptiStage{dir: t.TempDir(), flags: append([]string{"-g", "-Wl,-z,undefs"}, flags[sanitizer]...)}
+	s := cuptiStage{dir: t.TempDir(), sanitizer: sanitizer, flags: append([]string{"-g", "-Wl,-z,undefs"}, flags[sanitizer]...)}
 	s.compile(t, "FAKES=cuda", append([]string{"sh", "test/build_fakes.sh", s.dir, "0"}, s.flags...))
 	s.compile(t, "", append([]string{"sh", "build.sh", s.dir + "/liblacuna.so"}, s.flags...))
 	s.compile(t, "", append([]string{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", s.dir + "/work", "test/cupti_work.c", "-L" + s.dir, "-lcuda", "-ldl"}, s.flags...))
