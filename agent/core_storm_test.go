@@ -207,6 +207,38 @@ int InitializeInjection(void) { int fd = open("` + called + `", O_WRONLY|O_CREAT
 	}
 }
 
+// busyExit: the process ends while threads emit; all up to then is there, and the end too.
+func (d coreDriver) busyExit(t *testing.T) {
+	for _, mode := range []string{"exit", "quick"} {
+		dir := t.TempDir()
+		d.run(t, dir, []string{"LACUNA_FLUSH_MS=3600000", "LACUNA_MEMORY_MB=2"}, mode) // a backlog that a sanitizer works off in time
+		streams := readSpools(t, dir, false)
+		if len(streams) != 1 || len(streams[0].accounts) == 0 {
+			t.Fatalf("%s: %d streams, or no account", mode, len(streams))
+		}
+		if n, _ := checkEvents(t, streams[0], 0); n == 0 {
+			t.Errorf("%s: no events", mode)
+		}
+		checkEnd(t, streams[0], int(streams[0].accounts[len(streams[0].accounts)-1].Dropped))
+	}
+}
+
+// teardown: events of a thread whose keys are torn down, ours before or after the program's, are there; lanes are used again.
+func (d coreDriver) teardown(t *testing.T) {
+	if d.build == "thread" {
+		t.Skip("ThreadSanitizer tears its own state of a thread down before the last round")
+	}
+	dir := t.TempDir()
+	c, _ := d.run(t, dir, nil, "teardown", "500")
+	s := only(t, readSpools(t, dir, false), 0)
+	if len(s.events) != c.emitted || c.taken != c.emitted || c.emitted < 1000 {
+		t.Errorf("%d events; %+v", len(s.events), c)
+	}
+	if last := s.accounts[len(s.accounts)-1]; last.Memory > 64<<20 {
+		t.Errorf("%d bytes for 500 threads of which one lived at a time", last.Memory)
+	}
+}
+
 // exec: a program that replaces itself goes on in the same file, as a stream of its own.
 func (d coreDriver) exec(t *testing.T) {
 	dir := t.TempDir()

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,6 +233,28 @@ func (d coreDriver) armed(t *testing.T) {
 	p.end(t)
 	if s := only(t, readSpools(t, dir, false), 0); len(s.windows) != 8 {
 		t.Errorf("windows %+v", s.windows)
+	}
+}
+
+// crowd: many ask at once, while the program emits.
+func (d coreDriver) crowd(t *testing.T) {
+	dir := t.TempDir()
+	p := d.live(t, dir, "LACUNA_WINDOW=armed", "LACUNA_FLUSH_MS=10")
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for k := range 15 {
+				p.ask(t, []string{"start", "status", "stop", "start 0.01", "nonsense"}[(i+k)%5])
+			}
+		})
+	}
+	all.Wait()
+	p.ask(t, "start")
+	p.ask(t, "stop")
+	c := p.end(t)
+	s := only(t, readSpools(t, dir, false), c.dropped)
+	if n, _ := checkEvents(t, s, 0); n != c.taken {
+		t.Errorf("%d events; %+v", n, c)
 	}
 }
 

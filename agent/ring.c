@@ -412,14 +412,19 @@ static size_t drain_lane(lane *l, unsigned i)
 	if (state == FREE)
 		return 0;
 	size_t rows = 0;
-	ring *r = atomic_load_explicit(&l->read, memory_order_acquire);
+	ring *r = atomic_load_explicit(&l->read, memory_order_acquire), *last = r, *next;
+	while (last && (next = atomic_load_explicit(&last->next, memory_order_acquire)))
+		last = next; /* a thread that is faster than we are goes on to new rings for ever: those are for the next time */
 	while (r) {
-		ring *next = atomic_load_explicit(&r->next, memory_order_acquire); /* before reading: nothing comes after next is set */
+		next = atomic_load_explicit(&r->next, memory_order_acquire); /* before reading: nothing comes after next is set */
 		rows += drain_ring(r);
 		if (!next && state != DEAD)
 			break;
+		bool enough = r == last && state != DEAD;
 		free_ring(r);
 		atomic_store_explicit(&l->read, r = next, memory_order_relaxed);
+		if (enough)
+			break;
 	}
 	if (state == DEAD)
 		give_free(l, i);

@@ -141,6 +141,53 @@ static void forks(unsigned long n)
 		}
 }
 
+/* The process ends, from a thread, while others emit; what they emit after that is nobody's. */
+static void *ends(void *quick)
+{
+	usleep(50000);
+	printf("emitted 0 taken 0 dropped 0\n");
+	fflush(stdout);
+	if (quick)
+		quick_exit(0);
+	exit(0);
+}
+
+static void busy_exit(bool quick)
+{
+	pthread_t t;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t, NULL, busy_main, NULL);
+	pthread_create(&t, NULL, ends, quick ? sum : NULL);
+	pthread_join(t, NULL);
+}
+
+/* Threads that emit when their keys are torn down, in every round of that. */
+static pthread_key_t late;
+static void at_teardown(void *rounds)
+{
+	uintptr_t left = (uintptr_t)rounds;
+	emit(1000 + left, 0, 0);
+	if (left > 1)
+		pthread_setspecific(late, (void *)(left - 1));
+}
+
+static void *late_main(void *unused)
+{
+	pthread_setspecific(late, (void *)(uintptr_t)10); /* more than there are rounds */
+	emit(atomic_fetch_add(&sum->next_thread, 1), 0, 0);
+	return unused;
+}
+
+static void teardown(unsigned long n)
+{
+	pthread_key_create(&late, at_teardown);
+	for (unsigned long i = 0; i < n; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, late_main, NULL);
+		pthread_join(t, NULL);
+	}
+}
+
 static void cost(unsigned long n)
 {
 	double from = seconds(CLOCK_THREAD_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
@@ -325,6 +372,10 @@ int main(int argc, char **argv)
 		windows(number(argv, 2));
 	else if (strcmp(mode, "signals") == 0)
 		signals(number(argv, 2));
+	else if (strcmp(mode, "exit") == 0 || strcmp(mode, "quick") == 0)
+		busy_exit(*mode == 'q');
+	else if (strcmp(mode, "teardown") == 0)
+		teardown(number(argv, 2));
 	else if (strcmp(mode, "names") == 0)
 		names(number(argv, 2));
 	else if (strcmp(mode, "live") == 0) { /* emits until its input ends */
