@@ -146,7 +146,10 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 		}
 		return fmt.Errorf("record: %w", err)
 	}
-	return c.ending(context.WithoutCancel(ctx), env, result)
+	if ctx.Err() != nil { // Ctrl-C was for the program; the report comes all the same
+		ctx = context.WithoutCancel(ctx)
+	}
+	return c.ending(ctx, env, result)
 }
 
 // options checks the call.

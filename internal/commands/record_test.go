@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -52,4 +53,25 @@ func TestRecordScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": wantStatus},
 	})
+}
+
+// Progress is told often at first and then seldom.
+func TestAfterProgress(t *testing.T) {
+	at, said := 2*time.Second, ""
+	for range 8 {
+		said += at.String() + " "
+		at = afterProgress(at)
+	}
+	if want := "2s 5s 10s 20s 30s 1m0s 2m0s 3m0s "; said != want {
+		t.Errorf("%s, want %s", said, want)
+	}
+}
+
+// A range means to the report what it means to the agent.
+func TestReportRange(t *testing.T) {
+	for in, want := range map[string]string{"": "", "train": "train", "train*": "/^train/", "a.b[0]*": `/^a\.b\[0\]/`} {
+		if got := reportRange(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
 }

@@ -92,7 +92,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 
 // prepare makes the folders and our spool, and the program's environment. Nothing is left behind if it fails.
 func prepare(o *Options) (*session, []string, error) {
-	if o.Unnamed && !o.Overwrite {
+	if o.Unnamed {
 		o.Output = Vacant(o.Output)
 	}
 	if err := checkOutput(o.Output, o.Overwrite); err != nil {
@@ -101,6 +101,9 @@ func prepare(o *Options) (*session, []string, error) {
 	dir, err := makeSpoolDir(o)
 	if err != nil {
 		return nil, nil, err
+	}
+	if o.Unnamed { // processes that start side by side have one name in mind; only one of them has made this folder
+		o.Output = filepath.Join(filepath.Dir(o.Output), strings.TrimSuffix(filepath.Base(dir), ".spools")+Extension)
 	}
 	id := make([]byte, 8)
 	rand.Read(id) // never fails

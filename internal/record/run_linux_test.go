@@ -307,6 +307,25 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// Processes that start side by side, with one name in mind, write a file each.
+func TestSideBySide(t *testing.T) {
+	dir := t.TempDir()
+	var over sync.WaitGroup
+	for i := range 4 {
+		over.Go(func() {
+			o := options(t, self(t, "cuda", "kernels=3", "sleep=200")...)
+			o.Output, o.Unnamed = filepath.Join(dir, "run.lacuna"), true
+			if r, err := Run(t.Context(), o); err != nil || r.Failed != nil || r.Contents.work() != 3 {
+				t.Errorf("%d: %+v, %v", i, r, err)
+			}
+		})
+	}
+	over.Wait()
+	if files, _ := os.ReadDir(dir); len(files) != 4 {
+		t.Errorf("%v", files)
+	}
+}
+
 // A file that comes to be while the program runs is not written over: the spools stay, and can be packed elsewhere.
 func TestOutputAppears(t *testing.T) {
 	o := options(t, "sh", "-c", "echo mine > $0; exec \"$@\"", "OUT")
