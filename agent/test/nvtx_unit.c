@@ -433,6 +433,49 @@ static void extended(void)
 	nvtxMarkPayload(NULL, &one, 1);
 }
 
+static uint64_t chance(uint64_t n)
+{
+	static uint64_t state = 88172645463325252u;
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+/* Schemas and payloads of chance, the payload in memory of exactly the size that is stated: the sanitizer sees a read past it. */
+static void fuzz(void)
+{
+	attach();
+	print_rows = false;
+	window(true);
+	uint64_t ids[64] = {0}, extremes[] = {0, 1, UINT64_MAX, (uint64_t)1 << 63, (uint64_t)1 << 61, 1 << 20, 63, 64, 65};
+	for (int i = 0; i < 3000; i++) {
+		nvtx_schema_entry entries[8];
+		const nvtx_enum_entry labels[] = {{"a", chance(4), 0}, {NULL, chance(4), 1}};
+		unsigned n = 1 + (unsigned)chance(8);
+		for (unsigned j = 0; j < n; j++) {
+			uint64_t type = chance(4) ? chance(130) : ids[chance(64)];
+			entries[j] = (nvtx_schema_entry){chance(3) ? 0 : chance(1 << 12), type, chance(2) ? "name" : NULL, NULL, chance(4) ? chance(12) : extremes[chance(9)],
+				chance(3) ? chance(40) : chance(8) ? 0 : extremes[chance(9)], NULL, NULL};
+		}
+		const nvtx_schema schema = {1 << 4 | 1 << 5 | chance(16) << 5, NULL, chance(5), 0, entries, n, 0, chance(9), ((uint64_t)1 << 24) + chance(16), NULL};
+		const nvtx_enum names = {1 << 2 | 1 << 3 | 1 << 4, NULL, labels, 2, chance(20), 0, NULL};
+		if (i < 1500)
+			ids[chance(64)] = chance(4) ? nvtxPayloadSchemaRegister(NULL, &schema) : nvtxPayloadEnumRegister(NULL, &names);
+		size_t size = chance(64);
+		uint8_t *data = malloc(size + 1); /* malloc(0) may be NULL */
+		uint8_t *exact = data + 1;
+		for (size_t j = 0; j < size; j++)
+			exact[j] = (uint8_t)chance(256);
+		nvtx_payload p[2] = {{chance(4) ? ids[chance(64)] : chance(130), size, exact}, {ids[chance(64)], size, exact}};
+		nvtxRangePushPayload(NULL, p, 1 + chance(2));
+		nvtxRangePop();
+		free(data);
+	}
+	printf("%llu events\n", (unsigned long long)atomic_load(&lac_accounts.nvtx));
+	n_rows = 0;
+}
+
 static void steps(void)
 {
 	strcpy(settings.window, "steps");
@@ -581,7 +624,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = {{"basic", basic}, {"domains", domains}, {"attributes", attributes}, {"garbage", garbage}, {"windows", windows}, {"deep", deep}, {"extended", extended},
+	} all[] = {{"basic", basic}, {"domains", domains}, {"attributes", attributes}, {"garbage", garbage}, {"windows", windows}, {"deep", deep}, {"extended", extended}, {"fuzz", fuzz},
 		{"steps", steps}, {"off", off}, {"chain", chain}, {"many", many}, {"dropped", dropped}, {"threads", threads}, {"cost", cost}};
 	for (unsigned i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) {
