@@ -419,6 +419,6 @@ void lac_cupti_forked(void)
 	atomic_store(&users, 0);
 	atomic_store(&writer, 0);
 	life = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	/* What records.c keeps stays: it decoded nothing yet, or never will again here. To clear it costs 0.2 ms a fork. */
 	lac_buffers_forked();
-	lac_records_forked();
 }
