@@ -155,9 +155,7 @@ func (s *Session) Stop() Stats {
 func (s *Session) drainLoop(ctx context.Context, attached bool, resolve chan<- bool) {
 	defer s.done.Done()
 	defer close(resolve)
-	defer func() { s.ownNs[0] = s.kernel.threadCPUNs() }()
-	unlock := lockThread()
-	defer unlock()
+	defer s.measure(&s.ownNs[0])()
 	ticker := time.NewTicker(drainEvery(s.stats.Hz))
 	defer ticker.Stop()
 	next := time.Now().Add(resolveEvery)
@@ -204,12 +202,20 @@ func (s *Session) drain(live bool) {
 	s.sampler.turn(until, broken)
 }
 
+// measure keeps the calling goroutine on its thread until what it returns is called, which says how much CPU time it took.
+func (s *Session) measure(ns *int64) func() {
+	unlock := lockThread()
+	from := s.kernel.threadCPUNs()
+	return func() {
+		*ns = s.kernel.threadCPUNs() - from
+		unlock()
+	}
+}
+
 // resolveLoop names stacks whenever it is told to, and once at the end.
 func (s *Session) resolveLoop(resolve <-chan bool) {
 	defer s.done.Done()
-	defer func() { s.ownNs[1] = s.kernel.threadCPUNs() }()
-	unlock := lockThread()
-	defer unlock()
+	defer s.measure(&s.ownNs[1])()
 	for range resolve {
 		s.sampler.resolve(false)
 	}
