@@ -26,6 +26,7 @@ func TestChoices(t *testing.T) {
 		{"any loop that is asked for", "for x in y:\n    f(x)\n", "", 1, 1, 0, "", ""},
 		{"a training loop before others", "def a():\n    for b in loader:\n        model(b)\ndef c():\n    for b in loader:\n        loss = model(b)\n        loss.backward()\n", "", 0, 5, 0, "", ""},
 		{"in a function", "def a():\n    for b in loader:\n        model(b).backward()\ndef c():\n    for b in loader:\n        model(b).backward()\n", "c", 0, 5, 0, "", ""},
+		{"only calls of a model", "for i in range(10):\n    model(x)\nfor i in range(n):\n    out = model(x)\n", "", 0, 0, 2, "", ""},
 		{"no loop", "import torch\nprint(torch.__version__)\n", "", 0, 0, 0, "no loop in it", "for batch in lacuna_steps(loader):"},
 		{"Trainer", "from transformers import Trainer, TrainingArguments\ntrainer = Trainer(model=model, args=TrainingArguments('out'))\ntrainer.train()\n", "", 0, 0, 0, "Hugging Face's Trainer", "class LacunaCallback(TrainerCallback):"},
 		{"Lightning", "import lightning as L\ntrainer = L.Trainer(max_epochs=3)\ntrainer.fit(model, loader)\n", "", 0, 0, 0, "Lightning", ""},

@@ -33,7 +33,7 @@ const (
 	scoreGenerate = 4
 	scoreHelper   = 3
 	scoreIterates = 2
-	minScore      = 4
+	minScore      = 3
 )
 
 var (
@@ -42,7 +42,7 @@ var (
 	stepCall     = regexp.MustCompile(`(?i)\b(\w*opt(im|imizer)?\w*|scaler|engine|model_engine|trainer)(\[\w+\])?\.step\(|\bopt\w*_step\(`)
 	modelCall    = regexp.MustCompile(`(?i)(^|[^\w.])((self\.)?\w*(model|net|network|unet|transformer|llm|pipe|pipeline|encoder|decoder|generator|discriminator)|net[a-z]|policy)(_\w+)?\(|\.forward\(`)
 	generateCall = regexp.MustCompile(`\.(generate|predict|infer|sample)\(`)
-	helperCall   = regexp.MustCompile(`(?i)(^|[^\w])(train_step|training_step|train_batch|train_one_batch|train_one_step|step|run_step|update_step|inference_step|decode_step|one_step)\(`)
+	helperCall   = regexp.MustCompile(`(?i)(^|[^\w])(train_step|training_step|train_batch|train_one_batch|train_one_step|run_step|update_step|inference_step|decode_step|one_step)\(|(^|[^\w.])step\(`)
 	iterates     = regexp.MustCompile(`(?i)(loader|batches|dataset|batch_iter|minibatch|steps|iters|iterations|requests|prompts|tqdm|_dl\b|\bdl\b)`)
 	notModel     = regexp.MustCompile(`(?i)\b(create|build|make|get|load|init|save|setup|wrap|compile)_?\w*(model|net|network|pipeline|encoder|decoder)\w*\(`)
 	// overOptimizers is a loop that runs over a program's optimizers.

@@ -70,7 +70,7 @@ def _lacuna_stop():
     _lacuna_profiler, _lacuna_left = None, 0
     if profiler is not None:
         profiler.stop()  # in the middle of recording, this writes what there is
-        if left >= 10:
+        if left > 10:
             print("lacuna: no trace: the loop ended after %d steps; make wait and warmup smaller" % (16 - left), flush=True)
 
 
