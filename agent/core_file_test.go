@@ -120,6 +120,9 @@ func (d coreDriver) removed(t *testing.T) {
 	if got := p.ask(t, "status"); got.State != "failed" || got.Why != "the spool was removed" {
 		t.Errorf("status %+v", got)
 	}
+	if got := p.ask(t, "start"); got.State != "failed" || got.Error == "" {
+		t.Errorf("started again: %+v", got)
+	}
 	p.end(t)
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is there again: %v", err)

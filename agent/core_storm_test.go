@@ -202,6 +202,14 @@ int InitializeInjection(void) { int fd = open("` + called + `", O_WRONLY|O_CREAT
 	if !failed || len(s.events) != 200 || c.taken < 200 {
 		t.Errorf("%d events, notes %+v", len(s.events), s.notes)
 	}
+	for _, setting := range []string{"LACUNA_YIELD=1", "LACUNA_YIELD=0"} {
+		dir := t.TempDir()
+		d.run(t, dir, []string{setting, "LACUNA_CUPTI=" + filepath.Join(dir, "none.so")}, "inject")
+		s := only(t, readSpools(t, dir, false), 0)
+		if _, yielded := s.note("yielded"); yielded != (setting == "LACUNA_YIELD=1") || len(s.events) != 200 {
+			t.Errorf("%s: %d events, notes %+v", setting, len(s.events), s.notes)
+		}
+	}
 	if text, err := os.ReadFile(called); err != nil || string(text) != "x" {
 		t.Errorf("the library before was called %q: %v", text, err)
 	}

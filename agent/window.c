@@ -129,6 +129,14 @@ static void because(const char *why)
 	snprintf(w.why, sizeof w.why, "%.200s", why);
 }
 
+static void fail(const char *why)
+{
+	pthread_mutex_lock(&gate);
+	w.failed = true;
+	because(why);
+	pthread_mutex_unlock(&gate);
+}
+
 static void note_state(void)
 {
 	char why[256], text[512], fields[640];
@@ -180,7 +188,9 @@ static void gpu_start(void)
 {
 	int to = GPU_YIELDED;
 	const char *why = "leaves the GPU's records to another tool, as asked";
-	if (!lac_set()->yield) {
+	if (lac_set()->yield) {
+		lac_out_note("yielded", "\"why\":\"stands aside for another client, as asked\"");
+	} else {
 		int r = lac_cupti_start();
 		to = r == 0 ? GPU_ON : r == -2 ? GPU_REFUSED : GPU_FAILED;
 		why = r == 0 ? NULL : lac_cupti_why();
@@ -230,12 +240,10 @@ static int open_window(const char *why, double seconds, uint64_t time)
 		return -1;
 	if (lac_window_open())
 		return 0;
-	if (lac_out_open() != 0) {
-		int bad = errno;
-		pthread_mutex_lock(&gate);
-		w.failed = true;
-		snprintf(w.why, sizeof w.why, "%.150s: %s", lac_out_path(), strerror(bad));
-		pthread_mutex_unlock(&gate);
+	if (lac_file_gone() || lac_out_open() != 0) {
+		char text[256];
+		snprintf(text, sizeof text, "%.150s: %s", lac_out_path(), lac_file_gone() ? "was removed" : strerror(errno));
+		fail(text);
 		atomic_store(&lac_on, false);
 		return -1;
 	}
@@ -326,12 +334,8 @@ void lac_window_tick(void)
 	}
 	if (now >= close_at)
 		close_window("duration", 0);
-	if (lac_file_gone() && lac_window_open()) {
-		close_window("the spool was removed", 0);
-		pthread_mutex_lock(&gate);
-		w.failed = true;
-		pthread_mutex_unlock(&gate);
-	}
+	if (lac_file_gone() && close_window("the spool was removed", 0))
+		fail("the spool was removed");
 }
 
 uint64_t lac_window_due(void)
@@ -422,10 +426,7 @@ static bool begin_writer(void)
 {
 	if (lac_writer_start() == 0)
 		return true;
-	pthread_mutex_lock(&gate);
-	w.failed = true;
-	because("no thread can be made for the agent");
-	pthread_mutex_unlock(&gate);
+	fail("no thread can be made for the agent");
 	return false;
 }
 
