@@ -168,17 +168,16 @@ func (c *cfi) read(b []byte, address uint64) error {
 
 // A program runs the instructions of an entry until it comes to an address.
 type program struct {
-	codeAlign    uint64
-	dataAlign    int64
-	pointers     byte // how the FDE's addresses are written
-	augmented    bool
-	signal       bool
-	initial      []byte
-	start        uint64
-	code         []byte
-	row, first   row
-	remembered   []row
-	instructions int
+	codeAlign  uint64
+	dataAlign  int64
+	pointers   byte // how the FDE's addresses are written
+	augmented  bool
+	signal     bool
+	initial    []byte
+	start      uint64
+	code       []byte
+	row, first row
+	remembered []row
 }
 
 // describe reads a CIE.

@@ -14,6 +14,9 @@ import (
 // maxWaiting bounds the samples that wait to be resolved: 40 s of 128 busy CPUs.
 const maxWaiting = 1 << 20
 
+// maxSpare bounds the stacks of dumps, of up to 32 KiB, that are kept to be used again.
+const maxSpare = 1 << 10
+
 // maxNamesOfTasks bounds the threads whose names are remembered.
 const maxNamesOfTasks = 1 << 16
 
@@ -158,7 +161,7 @@ func (s *sampler) handle(r *record) {
 		}
 	case recordComm:
 		if r.exec {
-			s.spaces[r.pid] = s.replace(r.pid, newSpace(r.pid))
+			s.renew(r.pid, newSpace(r.pid))
 		}
 		s.task(r.pid, r.tid, r.name)
 	case recordFork:
@@ -166,7 +169,7 @@ func (s *sampler) handle(r *record) {
 			s.forked[r.tid] = true
 		}
 		if r.pid != r.parent {
-			s.spaces[r.pid] = s.replace(r.pid, s.space(r.parent).fork(r.pid))
+			s.renew(r.pid, s.space(r.parent).fork(r.pid))
 		}
 		if name := s.tasks[r.parentTid]; name != "" {
 			s.task(r.pid, r.tid, name)
@@ -179,12 +182,12 @@ func (s *sampler) handle(r *record) {
 	}
 }
 
-// replace says that a process has new memory; the old is let go once it is resolved.
-func (s *sampler) replace(pid uint32, with *space) *space {
+// renew gives a process new memory; the old is let go once its stacks are resolved.
+func (s *sampler) renew(pid uint32, with *space) {
 	if old := s.spaces[pid]; old != nil {
 		s.stackBytes -= old.stackBytes
 	}
-	return with
+	s.spaces[pid] = with
 }
 
 // space is the memory of a process: one that is not known yet is asked for.
@@ -235,14 +238,17 @@ func (s *sampler) walk(sp *space, r *record) {
 	if whole {
 		s.stats.Whole++
 	}
-	if whole || len(stack) >= known(sp, r.stack) {
+	if whole || len(stack) >= inCode(sp, r.stack) {
 		r.stack, r.cut = stack, !whole && (len(stack) >= maxWalk || r.dump.full)
 	}
-	s.spare, r.dump = append(s.spare, r.dump.stack), nil
+	if len(s.spare) < maxSpare {
+		s.spare = append(s.spare, r.dump.stack)
+	}
+	r.dump = nil
 }
 
-// known is how many frames of a stack lie in code.
-func known(sp *space, stack []uint64) int {
+// inCode is how many frames of a stack lie in code.
+func inCode(sp *space, stack []uint64) int {
 	for i, a := range stack {
 		if i > 0 && sp.at(a-1) == nil {
 			return i
