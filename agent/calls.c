@@ -11,7 +11,7 @@
 
 #include "calls.h"
 
-/* Beginnings of names without "cuda" or "cu". */
+/* Beginnings of names without "cuda" or "cu". Not ProfilerStart and Stop: cupti.c has their callbacks. */
 static const char *const matter[] = {
 	"Launch", "GraphLaunch", "GraphInstantiate", "GraphExecUpdate", "GraphUpload", "GraphExecDestroy", "GraphDestroy", "GraphClone",
 	"Memcpy", "Memset", "MemPrefetch", "MemAdvise", "MemBatch", "MemAlloc", "MemFree", "MemHostAlloc", "MemHostRegister", "MemHostUnregister", "MemCreate", "MemRelease", "MemMap",
@@ -19,7 +19,7 @@ static const char *const matter[] = {
 	"ArrayCreate", "ArrayDestroy", "EventCreate", "EventRecord", "EventSynchronize", "EventDestroy",
 	"StreamCreate", "StreamDestroy", "StreamSynchronize", "StreamWait", "StreamWrite", "StreamBatch", "StreamBegin", "StreamEndCapture", "StreamAddCallback", "StreamAttach",
 	"DeviceSynchronize", "ThreadSynchronize", "CtxSynchronize", "CtxCreate", "CtxDestroy", "DevicePrimaryCtxRetain", "DevicePrimaryCtxRelease", "DevicePrimaryCtxReset", "DeviceReset",
-	"ModuleLoad", "FuncLoad", "ModuleUnload", "LibraryLoad", "LibraryUnload", "LinkCreate", "LinkAdd", "LinkComplete", "ProfilerStart", "ProfilerStop", "Init",
+	"ModuleLoad", "FuncLoad", "ModuleUnload", "LibraryLoad", "LibraryUnload", "LinkCreate", "LinkAdd", "LinkComplete",
 	"IpcOpen", "IpcClose", "DeviceEnablePeerAccess", "CtxEnablePeerAccess", "MulticastCreate", "MulticastBind",
 };
 
@@ -93,7 +93,7 @@ void lac_calls(bool on)
 				continue;
 			}
 			nameless = 0;
-			if (take(domain, cbid, name))
+			if (take(domain, cbid, name) && !lac_cupti_watches(domain, cbid))
 				lac_cupti.enable_callback(on, lac_cupti.subscriber, domain, cbid);
 		}
 	}

@@ -53,8 +53,6 @@ typedef struct {
 	F(0, thread_ids, cuptiSetThreadIdType, (uint32_t)) \
 	F(0, finalize, cuptiFinalize, (void)) \
 	F(0, result_string, cuptiGetResultString, (uint32_t, const char **)) \
-	F(0, runtime_api, cuptiActivityEnableRuntimeApi, (uint32_t, uint8_t)) \
-	F(0, driver_api, cuptiActivityEnableDriverApi, (uint32_t, uint8_t)) \
 	F(0, node_id, cuptiGetGraphNodeId, (void *, uint64_t *)) \
 	F(0, graph_id, cuptiGetGraphId, (void *, uint32_t *)) \
 	F(0, exec_id, cuptiGetGraphExecId, (void *, uint32_t *)) \
@@ -65,9 +63,7 @@ typedef struct {
 	F(0, disable2, cuptiActivityDisable_v2, (void *, uint32_t, void *)) \
 	F(0, next_record2, cuptiActivityGetNextRecord_v2, (void *, uint8_t *, size_t, uint8_t **)) \
 	F(0, dropped2, cuptiActivityGetNumDroppedRecords_v2, (void *, void *, uint32_t, size_t *)) \
-	F(0, get_timestamp2, cuptiGetTimestamp_v2, (void *, uint64_t *)) \
-	F(0, runtime_api2, cuptiActivityEnableRuntimeApi_v2, (void *, uint32_t, uint8_t)) \
-	F(0, driver_api2, cuptiActivityEnableDriverApi_v2, (void *, uint32_t, uint8_t))
+	F(0, get_timestamp2, cuptiGetTimestamp_v2, (void *, uint64_t *))
 
 #define LAC_CUPTI_MEMBER(needed, member, symbol, arguments) uint32_t (*member) arguments;
 
@@ -129,10 +125,10 @@ void lac_buffers_forked(void);
 /* Whether calls of this name are recorded; whether such a call launches a kernel. */
 bool lac_call_matters(const char *name);
 bool lac_call_launches(const char *name);
-/* Has CUPTI record the calls that matter and no others, where it can (12.5 on); false: it cannot. */
-bool lac_calls_select(uint32_t domain, bool on);
-/* The callbacks of waits.c. */
-void lac_calls_waits(bool on);
+/* Switches the callbacks of calls that are recorded, and of those that wait. */
+void lac_calls(bool on);
+/* The beginning or end of a call of the driver's or the runtime's. */
+void lac_call(uint32_t domain, uint32_t cbid, const void *data);
 
 /* --- kinds.c ---------------------------------------------------------------------------------------------------- */
 
@@ -145,25 +141,26 @@ void lac_kinds_on(void);
 void lac_kinds_off(void);
 void lac_kinds_forget(void);
 bool lac_kinds_have(uint32_t kind);
-/* Has all calls recorded from now on: the selection of single ones gave none. */
-void lac_kinds_whole_calls(void);
+/* Has CUPTI record the calls from now on, and ends our own records of them: for a release that links kernels to calls only then. */
+void lac_kinds_api_records(void);
 /* JSON members kinds and missing, for the note. */
 void lac_kinds_note(char *to, size_t size);
 
 /* --- cupti.c ---------------------------------------------------------------------------------------------------- */
 
+/* ID of a stream, UINT32_MAX when it cannot be told. From callbacks. */
+uint32_t lac_cupti_stream(void *context, void *stream, bool per_thread);
+/* CUPTI's clock, from the system's and what they differed by at the start: no call of CUPTI. */
+uint64_t lac_gpu_ns(void);
+/* Whether the callbacks of this call stay on between windows: cudaProfilerStart and Stop, where they open and close them. */
+bool lac_cupti_watches(uint32_t domain, uint32_t cbid);
 /* CUPTI's words for a result. */
 const char *lac_cupti_result(uint32_t result);
 
-/* --- waits.c ---------------------------------------------------------------------------------------------------- */
-
-/* Whether the callbacks of a call are wanted, for its waits and events; from then on it is known by ID. */
-bool lac_waits_take(uint32_t domain, uint32_t cbid, const char *name);
-/* The beginning or end of such a call. */
-void lac_waits_call(uint32_t domain, uint32_t cbid, const void *data);
-
 /* --- records.c -------------------------------------------------------------------------------------------------- */
 
+/* Kernels so far whose record names no call. */
+uint64_t lac_records_unlinked(void);
 /* Forgets what it knows by address and ID: in a child, after fork. */
 void lac_records_forked(void);
 

@@ -6,15 +6,14 @@
 
 #include "cupti.h"
 
-/* group: its name in LACUNA_KINDS; "": always. What cannot be had keeps CUPTI's result and is said in the note. domain: a
- * kind of calls, which is on as a whole or for the calls that matter (calls.c). sync_records and event_records are on only where
- * they are asked for: they slow every call, and waits.c has what they say (there). */
+/* group: its name in LACUNA_KINDS; "": always. What cannot be had keeps CUPTI's result and is said in the note. Those
+ * of groups api_records, sync_records and event_records are on only where they are asked for: they slow every call, and calls.c and
+ * waits.c have what they say. */
 typedef struct {
 	uint32_t kind;
 	const char *name, *group;
-	uint32_t domain;
 	atomic_uint result;
-	atomic_bool on, selected;
+	atomic_bool on;
 } kind;
 
 static kind kinds[] = {
@@ -26,8 +25,8 @@ static kind kinds[] = {
 	{.kind = CUPTI_MEMCPY, .name = "copy", .group = "copy"},
 	{.kind = CUPTI_MEMCPY2, .name = "peer_copy", .group = "copy"},
 	{.kind = CUPTI_MEMSET, .name = "set", .group = "set"},
-	{.kind = CUPTI_API_RUNTIME, .name = "runtime", .group = "runtime", .domain = CUPTI_RUNTIME},
-	{.kind = CUPTI_API_DRIVER, .name = "driver", .group = "driver", .domain = CUPTI_DRIVER},
+	{.kind = CUPTI_API_RUNTIME, .name = "runtime_records", .group = "api_records"},
+	{.kind = CUPTI_API_DRIVER, .name = "driver_records", .group = "api_records"},
 	{.kind = CUPTI_SYNCHRONIZATION, .name = "sync_records", .group = "sync_records"},
 	{.kind = CUPTI_CUDA_EVENT, .name = "event_records", .group = "event_records"},
 	{.kind = CUPTI_OVERHEAD, .name = "overhead", .group = "overhead"},
@@ -74,9 +73,7 @@ uint32_t lac_kinds_probe(void)
 
 static void turn_callbacks(bool on)
 {
-	/* Both: a wait names the event's recording. Where CUPTI makes the records, ours would say it twice. */
-	if ((lac_kinds_group("sync") || lac_kinds_group("event")) && !lac_kinds_group("sync_records") && !lac_kinds_group("event_records"))
-		lac_calls_waits(on);
+	lac_calls(on);
 	if (!lac_kinds_group("graph"))
 		return;
 	for (size_t i = 0; i < (lac_set()->nodes ? CALLBACKS : WITHOUT_NODES); i++)
@@ -92,18 +89,17 @@ void lac_kinds_on(void)
 		kind *k = &kinds[i];
 		if (!lac_kinds_group(k->group) || (k->kind == CUPTI_GRAPH_TRACE && lac_set()->nodes) || atomic_load(&k->on))
 			continue;
-		const bool selected = k->domain != 0 && lac_calls_select(k->domain, true);
-		const uint32_t result = selected ? CUPTI_OK : turn(k->kind, true);
-		atomic_store(&k->selected, selected);
+		const uint32_t result = turn(k->kind, true);
 		atomic_store(&k->result, result);
 		atomic_store(&k->on, result == CUPTI_OK);
 	}
 }
 
-void lac_kinds_whole_calls(void)
+void lac_kinds_api_records(void)
 {
+	lac_calls(false);
 	for (size_t i = 0; i < KINDS; i++)
-		if (atomic_load(&kinds[i].on) && atomic_exchange(&kinds[i].selected, false))
+		if (strcmp(kinds[i].group, "api_records") == 0 && !atomic_exchange(&kinds[i].on, true))
 			turn(kinds[i].kind, true);
 }
 
@@ -113,12 +109,8 @@ void lac_kinds_off(void)
 		return;
 	turn_callbacks(false);
 	for (size_t i = 0; i < KINDS; i++)
-		if (atomic_exchange(&kinds[i].on, false)) {
-			if (atomic_exchange(&kinds[i].selected, false))
-				lac_calls_select(kinds[i].domain, false);
-			else
-				turn(kinds[i].kind, false);
-		}
+		if (atomic_exchange(&kinds[i].on, false))
+			turn(kinds[i].kind, false);
 }
 
 /* CUPTI itself is gone: nothing is on any more. */

@@ -80,6 +80,10 @@ static bool ended(uint64_t start, uint64_t end)
 	return false;
 }
 
+static atomic_ullong unlinked;
+
+uint64_t lac_records_unlinked(void) { return atomic_load(&unlinked); }
+
 static void kernel(uint32_t version, const uint8_t *r)
 {
 	if (!ended(u64(r, 16), u64(r, 24)))
@@ -94,6 +98,8 @@ static void kernel(uint32_t version, const uint8_t *r)
 	if (version >= CUPTI_13_1)
 		row.priority = i32(r, 216);
 	count(&lac_accounts.kernels);
+	if (row.corr == 0)
+		count(&unlinked);
 	PUT(kernel, row);
 }
 

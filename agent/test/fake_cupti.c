@@ -5,7 +5,7 @@
  * no buffer before 12.9, a crooked one. Names of kernels die with cuptiFinalize.
  *
  * FAKE_SUBSCRIBE=N: cuptiSubscribe gives result N. FAKE_ENABLE=KIND:N: so does enabling that kind. FAKE_STUCK=NAME: kernels of that name never end.
- * FAKE_DEAF=1: single calls can be selected, and it changes nothing. */
+ * FAKE_UNLINKED=1: kernels name their call only while calls are recorded. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -299,6 +299,7 @@ static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, u
 
 static void hook_work(const fake_work *w)
 {
+	const bool unlinked = getenv("FAKE_UNLINKED") != NULL;
 	const char *stuck = getenv("FAKE_STUCK");
 	const uint32_t c = w->corr;
 	if (!on(w->kind))
@@ -309,7 +310,7 @@ static void hook_work(const fake_work *w)
 			.kind = 10, .cache_config = 0x11, .shared_config = 2, .registers = (uint16_t)(16 + c % 200), .partitioned_requested = 1, .partitioned_executed = 2, .completed = w->end + 1,
 			.device = w->device, .context = w->context, .stream = w->stream, .grid_x = w->grid[0], .grid_y = w->grid[1], .grid_z = w->grid[2],
 			.block_x = w->block[0], .block_y = w->block[1], .block_z = w->block[2], .static_shared = (int32_t)(1000 + c % 100), .dynamic_shared = w->shared,
-			.local_per_thread = 77, .local_total_32 = 78, .correlation = c, .grid_id = (int64_t)(5000000000 + c), .name = keep(w->name), .queued = 1, .submitted = 2,
+			.local_per_thread = 77, .local_total_32 = 78, .correlation = unlinked && !on(5) ? 0 : c, .grid_id = (int64_t)(5000000000 + c), .name = keep(w->name), .queued = 1, .submitted = 2,
 			.launch_type = (uint8_t)(c % 3), .shared_executed = 79, .graph_node = w->node, .shared_limit_config = 80, .graph = w->graph, .access_policy = (void *)81,
 			.channel = 10 + c % 5, .channel_type = 82, .cluster_x = 1 + c % 4, .cluster_y = 2 + c % 4, .cluster_z = 3 + c % 4, .cluster_policy = 83, .local_total = 6000000000u + c,
 			.max_potential_cluster = 84, .max_active_clusters = 85, .device_launched = 1, .priority = -(int32_t)(c % 6), .execution_model = 86, .source_graph = 87, .source_node = 88,
@@ -599,8 +600,7 @@ __attribute__((unused)) static uint32_t set_api(uint32_t domain, uint32_t cbid, 
 	check(true);
 	if (cbid >= CBIDS)
 		return INVALID;
-	if (getenv("FAKE_DEAF") == NULL)
-		atomic_store(&api[domain][cbid], to ? 1 : -1);
+	atomic_store(&api[domain][cbid], to ? 1 : -1);
 	return OK;
 }
 
