@@ -114,6 +114,11 @@ static void profiler(uint32_t domain, uint32_t cbid, uint32_t site)
 	}
 }
 
+bool lac_cupti_watches(uint32_t domain, uint32_t cbid)
+{
+	return atomic_load(&watching) && (cbid == atomic_load(&start_cbid[domain]) || cbid == atomic_load(&stop_cbid[domain]));
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	(void)user;
