@@ -123,7 +123,9 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	slow := time.AfterFunc(time.Second, func() { env.remark("preparing the capture agent; that takes seconds, and only the first time") })
 	library, err := agent.Library(ctx, "")
+	slow.Stop()
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
