@@ -10,7 +10,7 @@
 #include "cupti.h"
 
 /* NVIDIA advises 1 to 10 MB; since 13.0 each thread has its own, so that it is 1 MiB, and less once half of what is allowed is used. */
-enum { FULL_SIZE = 1 << 20, SMALL_SIZE = 1 << 17, MOST = 8192 };
+enum { FULL_SIZE = 1 << 20, SMALL_SIZE = 1 << 17, MOST = 8192, A_KERNEL = 208 /* bytes of a kernel's record, about */ };
 
 typedef enum { NONE, FREE, LENT, FILLED, READ } state;
 
@@ -70,8 +70,8 @@ static lac_buffer *entry(void)
  * call of CUPTI from its own callback. Under the spin. */
 static uint64_t records_in(size_t valid)
 {
-	const uint64_t mean = seen_records > 0 ? seen_bytes / seen_records : 128;
-	return mean > 0 ? (valid + mean - 1) / mean : 0;
+	const uint64_t mean = seen_records > 0 ? seen_bytes / seen_records : A_KERNEL;
+	return mean > 0 && valid > mean ? (valid + mean / 2) / mean : valid > 0;
 }
 
 void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)

@@ -378,9 +378,9 @@ void lac_cupti_drain(void)
 	uint8_t *data;
 	size_t valid;
 	for (lac_buffer *b; (b = lac_buffers_take(&data, &valid)) != NULL;) {
-		const uint64_t before = atomic_load(&lac_accounts.records);
+		const uint64_t before = lac_records_walked();
 		lac_records(&library, data, valid);
-		lac_buffers_give(b, valid, atomic_load(&lac_accounts.records) - before);
+		lac_buffers_give(b, valid, lac_records_walked() - before);
 	}
 	size_t lost = 0;
 	if (lac_cupti.shared ? lac_cupti.dropped2 != NULL && lac_cupti.dropped2(lac_cupti.subscriber, NULL, 0, &lost) == CUPTI_OK

@@ -159,6 +159,8 @@ const char *lac_cupti_result(uint32_t result);
 
 /* --- records.c -------------------------------------------------------------------------------------------------- */
 
+/* Records so far, of all kinds. Writer's thread. */
+uint64_t lac_records_walked(void);
 /* Kernels so far whose record names no call. */
 uint64_t lac_records_unlinked(void);
 /* Forgets what it knows by address and ID: in a child, after fork. */

@@ -210,7 +210,7 @@ func cuptiMemoryIsBounded(t *testing.T, s cuptiStage) {
 	for _, version := range []int{24, 130000} {
 		r := s.run(t, version, []string{"LACUNA_MEMORY_MB=8", "LACUNA_FLUSH_MS=200"}, "storm", fmt.Sprint(threads), fmt.Sprint(each))
 		lost := r.Account.Dropped + r.Account.CuptiDropped
-		t.Logf("%d: %d kernels of %d, %d records lost, %d bytes", version, len(r.Kernels), threads*each, lost, r.Account.Memory)
+		t.Logf("%d: of %d launches %d kernels, %d calls; lost %d, by CUPTI %d; %d bytes", version, threads*each, len(r.Kernels), len(r.Calls), r.Account.Dropped, r.Account.CuptiDropped, r.Account.Memory)
 		// A kernel and its launch; what was lost is partly an estimate.
 		all, said := 2*threads*each, len(r.Kernels)+len(r.Calls)+int(lost)
 		if said < all*95/100 || said > all*105/100 {

@@ -81,6 +81,9 @@ static bool ended(uint64_t start, uint64_t end)
 }
 
 static atomic_ullong unlinked;
+static uint64_t walked; /* records of all buffers */
+
+uint64_t lac_records_walked(void) { return walked; }
 
 uint64_t lac_records_unlinked(void) { return atomic_load(&unlinked); }
 
@@ -272,6 +275,7 @@ void lac_records(const lac_library *library, uint8_t *buffer, size_t valid)
 	uint8_t *r = NULL;
 	/* Ends with "max limit reached", which says that the buffer is through. */
 	while (library->next_record(buffer, valid, &r) == CUPTI_OK) {
+		walked++;
 		switch (u32(r, 0)) {
 		case CUPTI_KERNEL: case CUPTI_CONCURRENT_KERNEL: kernel(version, r); break;
 		case CUPTI_MEMCPY: copy(r, false); break;
