@@ -13,36 +13,34 @@ import os
 import subprocess
 import sys
 
-TABLES = "cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,nvtx_sum"
+TABLES = ("cuda_gpu_kern_sum:mangled", "cuda_gpu_mem_time_sum", "nvtx_sum")
 
 
 def tables(path):
-    r = subprocess.run([os.environ["LACUNA"], "stats", path, "-r", TABLES, "--format", "json", "-q"], capture_output=True, text=True)
-    if r.returncode:
-        raise SystemExit(f"{path}: {r.stderr.strip()}")
+    """Rows by table; a capture without copies has no table of them."""
     out = {}
-    for t in json.loads(r.stdout)["tables"]:
-        out[t["name"]] = t["rows"]
+    for name in TABLES:
+        r = subprocess.run([os.environ["LACUNA"], "stats", path, "-r", name, "--format", "json", "-q"], capture_output=True, text=True)
+        if r.returncode and "has no" not in r.stderr:
+            raise SystemExit(f"{path}: {r.stderr.strip()}")
+        out[name] = json.loads(r.stdout)["tables"][0]["rows"] if r.stdout else []
     return out
 
 
-def column(row, *names):
-    for n in names:
-        if n in row:
-            return row[n]
-    raise SystemExit(f"no column {names} in {list(row)}")
-
-
 def by_name(rows, name):
-    return {column(r, name): r for r in rows}
+    return {r[name]: r for r in rows}
 
 
 def counts(rows, name):
-    return {column(r, name): int(column(r, "Instances", "Count")) for r in rows}
+    return {r[name]: r["instances" if "instances" in r else "count"] for r in rows}
 
 
 def differing(a, b):
     return {k: (a.get(k, 0), b.get(k, 0)) for k in sorted(set(a) | set(b)) if a.get(k, 0) != b.get(k, 0)}
+
+
+def percent(x):
+    return "none" if x is None else f"{x:+.2f} %"
 
 
 def main():
@@ -59,21 +57,20 @@ def main():
             continue
         ours, theirs = tables(path), tables(other)
         row = {"case": case, "variant": variant}
-        for what, table, name in (("kernels", "cuda_gpu_kern_sum", "Name"), ("memory", "cuda_gpu_mem_time_sum", "Operation"), ("ranges", "nvtx_sum", "Range")):
+        for what, table, name in (("kernels", "cuda_gpu_kern_sum:mangled", "name"), ("memory", "cuda_gpu_mem_time_sum", "operation"), ("ranges", "nvtx_sum", "range")):
             x, y = counts(ours.get(table, []), name), counts(theirs.get(table, []), name)
             row[what] = [sum(x.values()), sum(y.values())]
             row[what + "_differ"] = differing(x, y)
-        x, y = by_name(ours["cuda_gpu_kern_sum"], "Name"), by_name(theirs["cuda_gpu_kern_sum"], "Name")
-        total = lambda rows: sum(float(column(r, "Total Time (ns)", "Total Time")) for r in rows.values())
+        x, y = by_name(ours["cuda_gpu_kern_sum:mangled"], "name"), by_name(theirs["cuda_gpu_kern_sum:mangled"], "name")
+        total = lambda rows: sum(r["total_time_ns"] for r in rows.values())
         row["sum_pct"] = round(100 * (total(x) / total(y) - 1), 2) if y else None
         both = [k for k in x if k in y]
-        weight = sum(float(column(y[k], "Total Time (ns)", "Total Time")) for k in both)
-        med = lambda r: float(column(r, "Med (ns)", "Med"))
-        row["median_pct"] = round(100 * sum((med(x[k]) / med(y[k]) - 1) * float(column(y[k], "Total Time (ns)", "Total Time")) for k in both) / weight, 2) if weight else None
+        weight = sum(y[k]["total_time_ns"] for k in both)
+        row["median_pct"] = round(100 * sum((x[k]["med_ns"] / y[k]["med_ns"] - 1) * y[k]["total_time_ns"] for k in both) / weight, 2) if weight else None
         out.append(row)
         same = not (row["kernels_differ"] or row["memory_differ"] or row["ranges_differ"])
         print(f"{case + '/' + variant:28s} kernels {row['kernels'][0]:6d} {row['kernels'][1]:6d}  copies and sets {row['memory'][0]:5d} {row['memory'][1]:5d}  ranges {row['ranges'][0]:4d} {row['ranges'][1]:4d}  "
-              f"kernel time {row['sum_pct']:+.2f} %  medians {row['median_pct']:+.2f} %  {'equal' if same else 'DIFFER'}")
+              f"kernel time {percent(row['sum_pct'])}  medians {percent(row['median_pct'])}  {'equal' if same else 'DIFFER'}")
         for what in ("kernels", "memory", "ranges"):
             for k, v in list(row[what + "_differ"].items())[:4]:
                 print(f"    {what}: {v[0]} {v[1]} {k[:110]}")

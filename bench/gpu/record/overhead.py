@@ -1,6 +1,6 @@
 """What recording costs: each program unprofiled and under each tool in turn, a process each time; medians of rounds.
 
-  LACUNA=BIN WORKLOADS=DIR python3 overhead.py --out FILE.json [--rounds 5] [--deadline SECONDS] [--tools none,lacuna,armed,nsys,torch] [--programs CASE:VARIANT,…]
+  LACUNA=BIN WORKLOADS=DIR python3 overhead.py --out FILE.json [--rounds 5] [--deadline SECONDS] [--tools none,lacuna,armed,nsys,torch] [--programs CASE:VARIANT[:STEPS],…]
 
 A round goes over all programs and, for each, over all tools in another order, so that the machine's drift falls on all alike. The
 time is the program's own clock: the median of its windows. `armed` is a process with `lacuna record --armed`: its first windows are armed
@@ -17,7 +17,7 @@ import time
 
 from servers import Server, nsys
 
-PROGRAMS = "tiny_kernels:slow,host_sync:slow,llm_decode:slow,llm_decode:fixed,healthy_gpt:slow,fp32_matmul:slow,dominant_kernel:slow,unfused_elementwise:slow"
+PROGRAMS = "tiny_kernels:slow,host_sync:slow,llm_decode:slow,llm_decode:fixed,healthy_gpt:fixed:5,fp32_matmul:slow:5"
 
 
 def main():
@@ -44,14 +44,14 @@ def main():
     runs = {}
     for r in range(a.rounds):
         for program in a.programs.split(","):
-            case, variant = program.split(":")
+            case, variant, *steps = program.split(":")
             order = list(servers)
             random.Random(f"{r}{program}").shuffle(order)
             for tool in order:
                 if time.time() > end:
                     break
                 mode = {"torch": "torch", "armed": "toggled"}.get(tool, "plain")
-                got = servers[tool].ask(case=case, variant=variant, mode=mode, windows=a.windows)
+                got = servers[tool].ask(case=case, variant=variant, mode=mode, windows=a.windows, **({"steps": int(steps[0])} if steps else {}))
                 if "error" in got:
                     print(f"{program} {tool}: {got['error']}", file=sys.stderr)
                     continue
