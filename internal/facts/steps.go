@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 
@@ -136,7 +137,7 @@ func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
 		if i > 0 {
 			s.Host = append(s.Host, interval.Span{StartNs: marks[i-1].StartNs, EndNs: m.StartNs})
 		}
-		if firsts[i] >= 0 && (len(edges) == 0 || firsts[i] > edges[len(edges)-1]) {
+		if firsts[i] != noFirst && (len(edges) == 0 || firsts[i] > edges[len(edges)-1]) {
 			edges = append(edges, firsts[i])
 			s.Markers = append(s.Markers, m)
 		}
@@ -174,13 +175,16 @@ func between(edges []int64) []interval.Span {
 	return out
 }
 
+// noFirst is the start of what there is not. Real times can be negative: a capture's time 0 need not be its first event.
+const noFirst = math.MinInt64
+
 // firstsIn is the start of the first kernel or graph on lane that was launched inside each of
-// marks, or -1. marks are ordered by start and may overlap.
+// marks, or noFirst. marks are ordered by start and may overlap.
 func (f *Facts) firstsIn(lane Lane, marks []interval.Span) []int64 {
 	t, w := f.Trace, f.Work()
 	out := make([]int64, len(marks))
 	for i := range out {
-		out[i] = -1
+		out[i] = noFirst
 	}
 	// Launches of a lane in the order of their calls; a marker's are a run of them.
 	type launch struct{ callNs, startNs int64 }
@@ -199,7 +203,7 @@ func (f *Facts) firstsIn(lane Lane, marks []interval.Span) []int64 {
 			if l.callNs >= m.EndNs {
 				break
 			}
-			if out[i] < 0 || l.startNs < out[i] {
+			if out[i] == noFirst || l.startNs < out[i] {
 				out[i] = l.startNs
 			}
 		}

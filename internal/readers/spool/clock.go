@@ -160,7 +160,11 @@ func (r *reading) clockWords() {
 	}
 }
 
-// setEpoch makes time 0 the moment in which the first process began.
+// maxEarlyNs is how long before the first stream an event can be that is not damaged: an agent's stream begins when it is first
+// written to, some ms after the first events.
+const maxEarlyNs = 10_000_000_000
+
+// setEpoch makes time 0 the moment in which the first process began, or its first event if that is earlier: no time is negative.
 func (r *reading) setEpoch() {
 	var base int64
 	for _, s := range r.streams {
@@ -168,13 +172,24 @@ func (r *reading) setEpoch() {
 			base = ns
 		}
 	}
-	r.trace.Epoch = model.Epoch{UnixNs: base, Clock: clock, Unix: base == 0}
+	var columns [][]int64
 	for _, t := range r.trace.Tables() {
 		for _, c := range t.Columns {
 			if c.Name == "StartNs" || c.Name == "TimeNs" {
-				shift(*c.Slice.Addr().Interface().(*[]int64), -base)
+				columns = append(columns, *c.Slice.Addr().Interface().(*[]int64))
 			}
 		}
+	}
+	for began, i := base, 0; i < len(columns); i++ {
+		for _, ns := range columns[i] {
+			if ns < base && ns >= began-maxEarlyNs {
+				base = ns
+			}
+		}
+	}
+	r.trace.Epoch = model.Epoch{UnixNs: base, Clock: clock, Unix: base == 0}
+	for _, times := range columns {
+		shift(times, -base)
 	}
 	for i := range r.trace.Windows {
 		r.trace.Windows[i].StartNs -= base

@@ -29,7 +29,7 @@ and counted.`,
 	Read:  read,
 }
 
-const clock = "ns since the first process began, on CLOCK_REALTIME; CUPTI's and CLOCK_MONOTONIC's times by pairs taken every few seconds"
+const clock = "ns since the first process began or its first event, on CLOCK_REALTIME; CUPTI's and CLOCK_MONOTONIC's times by pairs taken every few seconds"
 
 func sniff(head []byte) int {
 	switch {
