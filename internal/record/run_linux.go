@@ -22,6 +22,8 @@ const (
 	leftBehind = 2 * time.Second
 	// muchToPack is how many bytes take a second or so to pack.
 	muchToPack = 200 << 20
+	// beforeSignal is how long a signal that ends the program is held back while its agents write what they have.
+	beforeSignal = 500 * time.Millisecond
 	// stopWithin is how long the agents may take to stop recording: each gives CUPTI seconds to hand out what it has.
 	stopWithin = 10 * time.Second
 )
@@ -202,7 +204,6 @@ func (s *session) look(n int) {
 
 // signal passes on what the program must have, and stops recording if it is the end.
 func (s *session) signal(sig syscall.Signal) {
-	pid := s.program.Process.Pid
 	keys := sig == syscall.SIGINT || sig == syscall.SIGQUIT
 	if sig == syscall.SIGINT && s.interrupted {
 		s.killed = true
@@ -210,17 +211,30 @@ func (s *session) signal(sig syscall.Signal) {
 		s.tree.kill()
 		return
 	}
-	if !keys || !fromTerminal() {
-		_ = syscall.Kill(pid, sig)
+	pass := func() {
+		if !keys || !fromTerminal() {
+			_ = s.program.Process.Signal(sig) // an error says that it has ended
+		}
 	}
-	if (sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGHUP) && !s.interrupted {
-		s.interrupted = true
-		s.stopping = make(chan struct{})
-		go func(stopping chan struct{}) {
-			s.agents.stop(stopWithin)
-			close(stopping)
-		}(s.stopping)
+	if sig != syscall.SIGINT && sig != syscall.SIGTERM && sig != syscall.SIGHUP || s.interrupted {
+		pass()
+		return
 	}
+	s.interrupted = true
+	stopping := make(chan struct{})
+	s.stopping = stopping
+	go func() {
+		s.agents.stop(stopWithin)
+		close(stopping)
+	}()
+	// A program without a handler is gone with the signal, and what its agent holds with it: the agents come first, for a moment.
+	go func() {
+		select {
+		case <-stopping:
+		case <-time.After(beforeSignal):
+		}
+		pass()
+	}()
 }
 
 // saveEarly packs what there is while the program still runs. At its end it is packed anew, with what came after.
