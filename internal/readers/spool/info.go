@@ -191,10 +191,10 @@ func (r *reading) accounts() {
 			r.trace.Losses.Add(lossNoKernel, missing, fmt.Sprintf("%s: %d launches, %d kernels", s.name(), a.Launched, a.Kernels))
 		}
 	}
-	if all.NVTX > 0 {
+	if all.NVTX > 0 && all.NvtxNs > 0 { // 0: so few that none was timed
 		r.meta("cost of NVTX", fmt.Sprintf("%.0f ns each of %d events", float64(all.NvtxNs)/float64(all.NVTX), all.NVTX))
 	}
-	if all.Callbacks > 0 {
+	if all.Callbacks > 0 && all.CallbackNs > 0 {
 		r.meta("cost of callbacks", fmt.Sprintf("%.0f ns each of %d", float64(all.CallbackNs)/float64(all.Callbacks), all.Callbacks))
 	}
 	if all.WriterNs > 0 {
