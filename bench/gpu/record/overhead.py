@@ -27,6 +27,7 @@ def main():
     p.add_argument("--windows", type=int, default=5)
     p.add_argument("--deadline", type=float, default=1e9)
     p.add_argument("--tools", default="none,lacuna,armed,nsys,torch")
+    p.add_argument("--variants", default="")
     p.add_argument("--programs", default=PROGRAMS)
     a = p.parse_args()
     end = time.time() + a.deadline
@@ -38,6 +39,10 @@ def main():
         "armed": [lacuna, "record", "--armed", "--no-report", "-o", work + "/armed.lacuna", "--"],
         "nsys": [nsys(), "profile", "-t", "cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--trace-fork-before-exec=true", "-o", work + "/nsys", "--"],
     }
+    for variant in filter(None, a.variants.split(";")):
+        name, flags = variant.split("=", 1)
+        before[name] = [lacuna, "record", "--no-report", *flags.split(), "-o", f"{work}/{name}.lacuna", "--"]
+        a.tools += "," + name
     servers = {t: Server(t, before[t], f"{os.path.dirname(os.path.abspath(a.out))}/{t}.log") for t in a.tools.split(",")}
     for s in servers.values():
         s.connect()
