@@ -131,6 +131,7 @@ func TestContracts(t *testing.T) {
 		shape fields
 	}{
 		{"report trace.json.gz", reportContract},
+		{"report " + demoPath, reportContract},
 		{"report run.sqlite", nothingToChange},
 		{"whatif trace.json.gz -x drop-syncs", whatifContract},
 		{"whatif run.sqlite -x scale:gemm=0.5", whatifContract},

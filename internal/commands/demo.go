@@ -19,22 +19,22 @@ import (
 
 // demoCapture is a real capture; demo/README.md says whose.
 //
-//go:embed demo/data_loading.json.gz
+//go:embed demo/data_loading.lacuna
 var demoCapture []byte
 
 // demoPath is what the capture is called in the demo's report.
-const demoPath = "data_loading.json.gz"
+const demoPath = "data_loading.lacuna"
 
 var demoCommand = Command{
 	Name:  "demo",
 	Title: "Analyse a small real capture that the binary carries",
 	Doc: `
 A PyTorch training loop on one NVIDIA H200 that decodes its input on the host,
-between the steps, while the GPU waits. --save writes the capture itself, to try
-the other commands on.`,
+between the steps, while the GPU waits, as lacuna record recorded it. --save
+writes the capture itself, to try the other commands on.`,
 	Examples: []string{
 		"lacuna demo",
-		"lacuna demo --save data_loading.json.gz",
+		"lacuna demo --save data_loading.lacuna",
 	},
 	Complete: map[string]func() []string{"format": reportFormats},
 	Setup: func(flags *pflag.FlagSet) Run {
@@ -61,10 +61,10 @@ the other commands on.`,
 	},
 }
 
-// saveDemo writes the capture as it lies in the binary, packed.
+// saveDemo writes the capture as it lies in the binary.
 func saveDemo(env *Env, path string) error {
-	if !strings.HasSuffix(path, ".gz") {
-		return errCall("demo: --save %s: the capture is packed; give it a name that ends in .json.gz", path)
+	if !strings.HasSuffix(path, ".lacuna") {
+		return errCall("demo: --save %s: is a capture of lacuna record; give it a name that ends in .lacuna", path)
 	}
 	if _, err := os.Stat(path); err == nil {
 		return errCall("demo: --save %s: is there already", path)

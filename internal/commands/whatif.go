@@ -35,8 +35,8 @@ compare with a new capture, is told beside it.
   lacuna whatif --list           every change there is
   lacuna whatif --help CHANGE    what a change does, assumes and needs`,
 	Examples: []string{
-		"lacuna whatif trace.json.gz -x prefetch:data_load@12",
-		"lacuna whatif trace.json.gz -x prefetch:data_load -x pin --format json",
+		"lacuna whatif data_loading.lacuna -x prefetch:data_load@12",
+		"lacuna whatif data_loading.lacuna -x prefetch:data_load -x pin --format json",
 		"lacuna whatif rank0.json.gz rank1.json.gz -x balance-ranks",
 		"lacuna whatif --list",
 		"lacuna whatif --help prefetch",

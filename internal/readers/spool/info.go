@@ -130,7 +130,7 @@ func command(words []string) string {
 
 func (r *reading) hostWords(n note) {
 	if n.CPUs > 0 {
-		r.meta("CPUs", fmt.Sprint(n.CPUs))
+		r.meta("CpuCores", fmt.Sprint(n.CPUs)) // as Nsight Systems calls them: changes look for it
 	}
 	r.meta("kernel", n.Kernel)
 	r.meta("samples", n.Perf)
