@@ -173,7 +173,7 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		refused = ""
 		if d.unsure {
 			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
-				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "nsys profile --trace=cuda,nvtx"})
+				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
 			d.unpriced(f, x, fmt.Sprintf("how much it buys cannot be told: the replay explains the step only to %.1f %%", 100*d.k.SelfError))
 			return
 		}

@@ -37,9 +37,9 @@ func pricer(f *facts.Facts, steps *facts.Steps) (*replay.Pricer, error) {
 func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 	switch {
 	case f.Work().Len() == 0:
-		return nil, &CannotError{"the capture has no GPU work", "nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no GPU work", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
 	case f.Trace.Calls.Len() == 0:
-		return nil, &CannotError{"the capture has no CUDA calls, so nothing says what waited for the host", "nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no CUDA calls, so nothing says what waited for the host", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
 	case !steps.Device:
 		return nil, &CannotError{"no step of the device was found", "NVTX ranges step_0, step_1, … around the steps, or --step-range NAME"}
 	case f.Trust().WindowsApart:
@@ -149,7 +149,7 @@ func notes(k *replay.Pricer) []string {
 		out = append(out, "one rank of several is given: what it waits for the others in collectives is taken as recorded; give the captures of all ranks")
 	}
 	if n := k.Program.Inferred; n > 0 {
-		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not hold them; nsys profile --trace=cuda,nvtx does", n))
+		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not hold them; those of lacuna record and of nsys profile --trace=cuda,nvtx do", n))
 	}
 	if !k.Known {
 		out = append(out, "what the profiler added is not known for this tool: nothing was taken out")

@@ -47,7 +47,7 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 		out = append(out, text+": GPU time is missing, and idle time is too large by it")
 	}
 	if n := tr.GraphsWhole; n > 0 {
-		add("%d %s recorded as a whole: they count as compute, and gaps inside them cannot be seen; record with nsys profile --cuda-graph-trace=node to see them",
+		add("%d %s recorded as a whole: they count as compute, and gaps inside them cannot be seen; lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node show them",
 			n, either(n, "run of a CUDA graph was", "runs of CUDA graphs were"))
 	}
 	if n := tr.GraphsUneven; n > 0 {

@@ -88,10 +88,10 @@ func abstained(all []*one) []Abstained {
 			"a capture on an NVIDIA or AMD GPU"})
 	case noWork:
 		out = append(out, Abstained{"budget", "the capture has no GPU work: what a GPU did cannot be told", "kernels and copies",
-			"nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})
+			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})
 	case none(func(t *model.Trace) bool { return t.Calls.Len() > 0 }):
 		out = append(out, Abstained{"idle_by_host", "no CUDA calls were recorded: why the GPU idled cannot be told", "CUDA runtime calls",
-			"nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"})
+			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"})
 	}
 	if !noWork && all[0].steps.Source == facts.StepsNone {
 		out = append(out, Abstained{"steps", "nothing marks a step, and no launches repeat like a loop: time per step cannot be told", "step markers",

@@ -39,7 +39,7 @@ func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 		return err
 	}
 	if len(s.All) == 0 {
-		return &MissingError{"steps", "events of a GPU or host", "record with torch.profiler or nsys profile --trace=cuda,nvtx"}
+		return &MissingError{"steps", "events of a GPU or host", "record with lacuna record, torch.profiler or nsys profile --trace=cuda,nvtx"}
 	}
 	why := make([]string, len(s.All))
 	for _, st := range s.Startup {

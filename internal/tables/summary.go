@@ -159,6 +159,6 @@ func percent(part, whole int64) Cell {
 
 // Advice for captures that lack what a table needs.
 const (
-	tryCUDA = "record with nsys profile --trace=cuda, or torch.profiler with activities CPU and CUDA"
-	tryNVTX = "record with nsys profile --trace=cuda,nvtx, and mark ranges with nvtx.range_push or torch.profiler.record_function"
+	tryCUDA = "record with lacuna record, nsys profile --trace=cuda, or torch.profiler with activities CPU and CUDA"
+	tryNVTX = "record with lacuna record or nsys profile --trace=cuda,nvtx, and mark ranges with nvtx.range_push or torch.profiler.record_function"
 )
