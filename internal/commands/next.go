@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"fmt"
+
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -63,8 +65,16 @@ func insideAdvice(r *report.Report) []writers.Advice {
 	if program == "" {
 		program = "PROGRAM"
 	}
+	joined := "lacuna report " + writers.InputWord(r) + " --kernels kernels.ncu-rep"
+	if len(r.Inputs) > 1 || r.Inputs[0].Path == "-" { // kernel --from takes one file
+		return []writers.Advice{
+			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture began"},
+			{Command: joined, Why: "then: why they are slow, and what of that counts in a step"},
+		}
+	}
 	return []writers.Advice{
-		{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture began"},
-		{Command: "lacuna report " + writers.InputWord(r) + " --kernels kernels.ncu-rep", Why: "then: why they are slow, and what of that counts in a step"},
+		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", writers.InputWord(r), len(x.Kernels), program),
+			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are slow, and what of that counts in a step"},
+		{Command: joined, Why: "the same of a report of ncu that you have"},
 	}
 }

@@ -91,16 +91,17 @@ func (x saying) String() string {
 // noteWords says what notes mean for who reads the capture.
 func (r *reading) noteWords() {
 	said := sayings{index: make(map[string]int)}
-	nobodys := 0
+	nobodys, agents, waiting := 0, 0, 0
 	for _, s := range r.streams {
-		state := note{}
+		state, aside := note{}, false
 		for _, n := range s.notes {
+			aside = aside || n.Kind == "refused" || n.Kind == "yielded"
 			switch n.Kind {
 			case "refused":
 				said.add(fmt.Sprintf("no GPU work was recorded: %s; end that tool, or have it record", because(n.Why, "another tool has CUPTI")), s)
 			case "yielded":
 				said.add("no GPU work was recorded: --yield leaves CUPTI to others", s)
-			case "taken", "calls", "nvtx", "chain", "loss", "clock":
+			case "taken", "calls", "graphs", "nvtx", "chain", "loss", "clock":
 				said.add(because(n.Why, n.Kind), s)
 			case "full":
 				said.add(fmt.Sprintf("for a while the spool could not be written (%s): what was recorded then is lost", because(n.Why, "the disk was full")), s)
@@ -120,6 +121,15 @@ func (r *reading) noteWords() {
 		if s.from.Begin.Role == "" {
 			nobodys++
 		}
+		if s.from.Begin.Role == raw.RoleAgent {
+			agents++
+			if len(s.windows) == 0 && s.ended && state.State == "" && !aside {
+				waiting++
+			}
+		}
+	}
+	if agents > 0 && waiting == agents {
+		r.warn("recording never began: what it waited for did not come (lacuna record start, the steps of --steps, --delay, or with --window profiler cudaProfilerStart)")
 	}
 	switch {
 	case nobodys == 1:

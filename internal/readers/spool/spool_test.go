@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -381,5 +382,42 @@ func TestEpochOfNobody(t *testing.T) {
 	x := readBytes(t, file, reader.Options{})
 	if x.Kernels.Len() != 83 || x.Epoch.UnixNs != 0 || !x.Epoch.Unix || x.Losses.Count(model.LossUnreadableTable) != 1 || !strings.Contains(strings.Join(x.Warnings, ";"), "is damaged") {
 		t.Errorf("%d kernels, epoch %+v, losses %+v, warnings %q", x.Kernels.Len(), x.Epoch, x.Losses.All(), x.Warnings)
+	}
+}
+
+// TestNeverBegan: a program that ended before recording was to begin leaves a spool without a window, and that is said, once.
+func TestNeverBegan(t *testing.T) {
+	agent := func(pid int64, note string) []byte {
+		var out bytes.Buffer
+		w, err := raw.NewWriter(&out, raw.Begin{Role: raw.RoleAgent, Version: "0.1.0", Pid: pid, RealNs: began})
+		if err == nil && note != "" {
+			err = w.Note(note, map[string]any{"why": "nsys has it"})
+		}
+		if err == nil {
+			err = errors.Join(w.Note("end", map[string]any{"why": "exit"}), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	for _, tt := range []struct {
+		name string
+		file []byte
+		want int
+	}{
+		{"two wait", append(agent(1, ""), agent(2, "")...), 1},
+		{"one records", append(agent(1, ""), training(t, 40, 1, nil)...), 0},
+		{"one is refused", agent(1, "refused"), 0},
+	} {
+		said := 0
+		for _, w := range readBytes(t, tt.file, reader.Options{}).Warnings {
+			if strings.HasPrefix(w, "recording never began") {
+				said++
+			}
+		}
+		if said != tt.want {
+			t.Errorf("%s: said %d times, want %d", tt.name, said, tt.want)
+		}
 	}
 }
