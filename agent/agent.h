@@ -15,11 +15,13 @@
  *   subscribe.c tries libraries until CUPTI answers
  *   find.c     where libcupti is, and who else may hold it
  *   kinds.c    which records CUPTI makes
- *   calls.c    which of CUDA's calls are recorded
+ *   calls.c    calls of CUDA, from their callbacks
+ *   waits.c    waits and events, from the same
  *   buffers.c  the buffers that CUPTI fills
  *   records.c  CUPTI's records, by offset and version, to rows                        (writer's thread only)
+ *   device.c   GPUs, by the driver, where CUPTI does not say                          (writer's thread only)
  *   graph.c    CUPTI's resource callbacks: graphs, modules, contexts
- *   nvtx.c     NVTX's functions
+ *   nvtx.c     NVTX's functions; nvtx_ranges.c, nvtx_names.c, nvtx_payload.c
  *
  * Rules. The program's threads never wait for us: no lock that the writer holds while it works, no file, no CUPTI call
  * from a hook. No lock is held around a call of CUPTI. Nothing has a destructor. After fork the child has a new, empty
@@ -55,12 +57,18 @@ typedef struct {
 	bool yield;             /* LACUNA_YIELD=1: leave CUPTI to others */
 	bool nodes;             /* LACUNA_GRAPH: node (default) or whole */
 	char cupti[4096];       /* LACUNA_CUPTI: path of libcupti; "": search */
-	char kinds[256];        /* LACUNA_KINDS: names of kinds, with commas; "": the default. kernel,copy,set,runtime,driver,sync,event,memory,overhead,jit,graph */
+	char kinds[256];        /* LACUNA_KINDS: names of kinds, with commas; see below */
 	char chain[4096];       /* LACUNA_CHAIN: what CUDA_INJECTION64_PATH was before */
 	char chain_nvtx[4096];  /* LACUNA_CHAIN_NVTX: what NVTX_INJECTION64_PATH was before */
 } lac_settings;
 
 typedef enum { LAC_OFF, LAC_ARMED, LAC_RECORDING, LAC_STOPPED, LAC_REFUSED, LAC_YIELDED, LAC_FAILED } lac_state;
+
+/* LACUNA_KINDS. kernel, copy, set, runtime, driver, sync, event, memory, overhead, jit, graph: what is recorded; "": all of these. Calls (runtime, driver),
+ * waits (sync) and events come from callbacks. Only where they are named: api_records, sync_records, event_records, CUPTI's own records of the same,
+ * which slow every call. A name with - before it is left out; with such names only, the rest is as in "". Left out can be, too, for finding what
+ * costs: device, context, stream (CUPTI's records of them), module (callbacks of loading code), made (callbacks of graphs and nodes as they are
+ * made), tid (asking CUPTI for the system's thread IDs; those of overheads are then unknown). LACUNA_KINDS=-jit,-tid,-module. */
 
 /* As they were read by lac_settings_read; dir "" before. */
 const lac_settings *lac_set(void);
@@ -104,13 +112,33 @@ typedef struct {
 
 #define LAC_AT(table, field) ((uint16_t)offsetof(spool_##table, field))
 
+/* bytes of a text that never changes or goes: only where it is is handed over. */
+#define LAC_STATIC (SIZE_MAX - 1)
+
+/* What a thread keeps for others than ring.c, zeroed when it begins. The numbers are of this thread, and of those that had its place before. */
+typedef struct {
+	uint32_t tid;
+	uint32_t outer, outer_domain; /* calls.c: the call under way, by its correlation */
+	uint32_t context;             /* of the last call */
+	uint32_t calls;               /* so many were recorded */
+	uint64_t begin_cycles;        /* that the beginning of the call under way cost */
+	atomic_ullong launched, callbacks, callback_ns;
+} lac_self;
+/* The calling thread's; NULL: there is no memory. */
+lac_self *lac_me(void);
+/* Adds one thread's number; nobody else writes it. */
+static inline void lac_add(atomic_ullong *n, uint64_t more)
+{
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
 /* Hands a row over to the writer, with the texts that it names. Never waits. False: it was dropped, and counted. Texts over
  * 16 KiB are cut. */
 bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n);
 
-/* What ring.c tells the account: events taken and dropped. */
+/* What ring.c tells the account: events taken and dropped, and the threads' numbers. */
 typedef struct {
-	uint64_t taken, dropped;
+	uint64_t taken, dropped, launched, callbacks, callback_ns;
 } lac_ring_count;
 lac_ring_count lac_rings_count(void);
 /* Bytes in rings now: at most half of the setting memory; the other half is for CUPTI's buffers. */
@@ -138,7 +166,7 @@ void lac_writer_forked(void);
 /* The account; each part adds to its own numbers. */
 typedef struct {
 	atomic_ullong records, launched, kernels, unfinished, cupti_dropped, dropped, nvtx, nvtx_ns, callbacks, callback_ns;
-} lac_account;
+} lac_account; /* launched, callbacks and callback_ns: without what is in lac_ring_count */
 extern lac_account lac_accounts;
 
 /* --- out.c: writer's thread only -------------------------------------------------------------------------------- */
@@ -167,6 +195,26 @@ uint64_t lac_real_ns(void);
 uint64_t lac_mono_ns(void);
 uint64_t lac_cycles(void); /* TSC, or CNTVCT; for measuring our own hooks */
 double lac_ns_per_cycle(void);
+
+/* Our own cost on the program's threads. Of each thread the first events are all timed, since they are unlike the later ones (pages are touched for
+ * the first time), then one in LAC_SAMPLE for all of these; what takes longer than LAC_LONG_NS was not ours, but a switch to another thread, and
+ * stands for itself. So the account is a measurement for short programs, and an estimate only for long ones. */
+enum { LAC_TIMED = 1024, LAC_SAMPLE = 64, LAC_LONG_NS = 50000 };
+
+/* How many events the n-th of a thread stands for; 0: it is not timed. */
+static inline uint32_t lac_weight(uint32_t n)
+{
+	return n < LAC_TIMED ? 1 : n % LAC_SAMPLE == 0 ? LAC_SAMPLE : 0;
+}
+
+/* What an event that took so many cycles adds to the account, in ns. */
+static inline uint64_t lac_cost(int64_t cycles, uint32_t weight)
+{
+	const double ns = (double)cycles * lac_ns_per_cycle();
+	if (ns < 0) /* the thread went to a core whose counter differs */
+		return 0;
+	return (uint64_t)(ns < LAC_LONG_NS ? ns * weight : ns);
+}
 /* Writer's thread: a row of clock, the best of some brackets. */
 void lac_clock_row(void);
 
@@ -180,16 +228,19 @@ void lac_control_forked(void);
 
 /* --- cupti.c ---------------------------------------------------------------------------------------------------- */
 
-/* Finds libcupti, subscribes, enables. 0; -1: failed, why in lac_cupti_why; -2: another client has it (refused). */
-int lac_cupti_start(void);
+/* Finds libcupti, subscribes, enables. 0; -1: failed, why in lac_cupti_why; -2: another client has it (refused). in_cuinit: CUDA is coming
+ * up, on this thread. */
+int lac_cupti_start(bool in_cuinit);
 /* Forced flush, disables all, unsubscribes, and finalises so that calls cost nothing again; at most timeout_ms. 0: the process
  * ends: nothing is waited for or taken down. */
 void lac_cupti_stop(unsigned timeout_ms);
 /* For windows profiler: only the subscriber with cudaProfilerStart/Stop, no kinds. */
-int lac_cupti_watch_profiler(void);
+int lac_cupti_watch_profiler(bool in_cuinit);
 /* Writer's thread: asks CUPTI for what is complete (forced: for all), decodes buffers that came back. */
 void lac_cupti_flush(bool forced);
 void lac_cupti_drain(void);
+/* Writer's thread, when a window closes, after the last drain: rows that are still owed. */
+void lac_cupti_closing(void);
 /* CUPTI's clock now; 0: there is none. */
 uint64_t lac_cupti_now(void);
 /* Bytes in our buffers, all of them. */

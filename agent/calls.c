@@ -49,15 +49,25 @@ bool lac_call_launches(const char *name)
 /* What is known of a call. Written once, before its callbacks are on; name last. */
 enum { MAX_CBID = 4096 };
 typedef struct {
-	_Atomic(const char *) name;
-	uint16_t bytes; /* of the name */
-	uint8_t waits;  /* lac_wait */
+	_Atomic(const char *) name; /* a copy: CUPTI goes and comes */
+	uint8_t waits;              /* lac_wait */
 	bool recorded, launches, per_thread;
 } known;
 static known calls[3][MAX_CBID];
 
-/* The outermost of nested calls counts: the runtime's call makes the driver's, which has the same correlation. */
-static _Thread_local uint32_t outer, outer_domain;
+/* Room for the names of CUDA 13's calls that matter, twice. */
+static char names[32 << 10];
+static size_t names_used;
+
+static const char *kept_name(const char *name)
+{
+	const size_t n = strlen(name) + 1;
+	if (n > sizeof names - names_used)
+		return NULL;
+	char *copy = memcpy(names + names_used, name, n);
+	names_used += n;
+	return copy;
+}
 
 /* Whether the callbacks of a call are wanted. */
 static bool take(uint32_t domain, uint32_t cbid, const char *name)
@@ -70,13 +80,14 @@ static bool take(uint32_t domain, uint32_t cbid, const char *name)
 		return false;
 	known *k = &calls[domain][cbid];
 	if (atomic_load(&k->name) == NULL) {
-		const size_t bytes = strlen(name);
-		k->bytes = bytes < UINT16_MAX ? (uint16_t)bytes : UINT16_MAX;
+		const char *copy = kept_name(name);
+		if (copy == NULL)
+			return false;
 		k->waits = (uint8_t)wait;
 		k->recorded = recorded;
 		k->launches = lac_call_launches(name);
 		k->per_thread = strstr(name, "_ptsz") != NULL || strstr(name, "_ptds") != NULL;
-		atomic_store(&k->name, name);
+		atomic_store(&k->name, copy);
 	}
 	return true;
 }
@@ -99,46 +110,66 @@ void lac_calls(bool on)
 	}
 }
 
-static void ended(const known *k, uint32_t domain, const lac_call_data *c, uint64_t start)
+/* Of a recording that began late CUPTI tells no contexts: each is told at its first call. */
+static void context_row(const lac_call_data *c)
+{
+	static atomic_ullong told[4]; /* a bit each; later ones are not told */
+	const uint64_t bit = 1ull << c->context_id % 64;
+	if (c->context_id >= 256 || !lac_kinds_late() || !lac_kinds_group("context") || (atomic_fetch_or(&told[c->context_id / 64], bit) & bit) != 0)
+		return;
+	const uint32_t device = lac_cupti_device(c->context);
+	if (device == UINT32_MAX)
+		return;
+	const spool_context row = {.context = c->context_id, .device = device, .null_stream = lac_cupti_stream(c->context, NULL, false)};
+	lac_emit(SPOOL_T_context, &row, sizeof row, NULL, 0);
+}
+
+static void ended(const known *k, uint32_t domain, const lac_call_data *c, uint64_t start, lac_self *self)
 {
 	const uint64_t end = lac_gpu_ns();
 	const uint32_t result = c->result != NULL ? *c->result : 0;
+	if (c->context_id != self->context) {
+		self->context = c->context_id;
+		context_row(c);
+	}
 	if (k->waits != LAC_NO_WAIT)
 		lac_wait_ended((lac_wait)k->waits, c, k->per_thread, start, end);
 	if (!k->recorded)
 		return;
-	const spool_call row = {.start = start, .end = end, .tid = lac_tid(), .corr = c->corr, .result = result, .driver = domain == CUPTI_DRIVER};
-	const lac_text name = {LAC_AT(call, name), atomic_load_explicit(&k->name, memory_order_relaxed), k->bytes};
+	const spool_call row = {.start = start, .end = end, .tid = self->tid, .corr = c->corr, .result = result, .driver = domain == CUPTI_DRIVER};
+	const lac_text name = {LAC_AT(call, name), atomic_load_explicit(&k->name, memory_order_relaxed), LAC_STATIC};
 	lac_emit(SPOOL_T_call, &row, sizeof row, &name, 1);
 	if (k->launches && result == 0)
-		atomic_fetch_add_explicit(&lac_accounts.launched, 1, memory_order_relaxed);
+		lac_add(&self->launched, 1);
 }
 
+/* The outermost of nested calls counts: the runtime's call makes the driver's, which has the same correlation. */
 void lac_call(uint32_t domain, uint32_t cbid, const void *data)
 {
-	enum { SAMPLED = 64 }; /* one call of so many is timed */
-	if (cbid >= MAX_CBID)
-		return;
-	const known *k = &calls[domain][cbid];
 	const lac_call_data *c = data;
-	const bool on = atomic_load_explicit(&lac_on, memory_order_relaxed), nested = domain == CUPTI_DRIVER && outer_domain == CUPTI_RUNTIME && outer == c->corr && c->corr != 0;
-	if (atomic_load_explicit(&k->name, memory_order_relaxed) == NULL || c->kept == NULL || nested)
+	lac_self *self;
+	if (cbid >= MAX_CBID || c->kept == NULL || atomic_load_explicit(&calls[domain][cbid].name, memory_order_relaxed) == NULL || (self = lac_me()) == NULL)
 		return;
+	if (domain == CUPTI_DRIVER && self->outer == c->corr && self->outer_domain == CUPTI_RUNTIME && c->corr != 0)
+		return;
+	const bool on = atomic_load_explicit(&lac_on, memory_order_relaxed);
+	const uint32_t weight = lac_weight(self->calls);
+	const uint64_t begin = weight > 0 ? lac_cycles() : 0;
 	if (c->site == 0) {
+		self->outer = c->corr;
+		self->outer_domain = domain;
 		*c->kept = on ? lac_gpu_ns() : 0;
-		outer = c->corr;
-		outer_domain = domain;
+		self->begin_cycles = weight > 0 ? lac_cycles() - begin : 0;
 		return;
 	}
 	/* Windows open and close inside calls: an end without its beginning is passed over. */
-	const bool begun = outer == c->corr && *c->kept != 0;
-	outer = 0;
+	const bool begun = self->outer == c->corr && *c->kept != 0;
+	self->outer = 0;
 	if (!begun || !on)
 		return;
-	const bool timed = c->corr % SAMPLED == 0;
-	const uint64_t begin = timed ? lac_cycles() : 0;
-	ended(k, domain, c, *c->kept);
-	atomic_fetch_add_explicit(&lac_accounts.callbacks, 1, memory_order_relaxed);
-	if (timed)
-		atomic_fetch_add_explicit(&lac_accounts.callback_ns, SAMPLED * (uint64_t)((double)(lac_cycles() - begin) * lac_ns_per_cycle()), memory_order_relaxed);
+	ended(&calls[domain][cbid], domain, c, *c->kept, self);
+	self->calls++;
+	lac_add(&self->callbacks, 1);
+	if (weight > 0)
+		lac_add(&self->callback_ns, lac_cost((int64_t)(self->begin_cycles + lac_cycles() - begin), weight));
 }

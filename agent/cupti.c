@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cupti.h"
+#include "calls.h"
 
 lac_cupti_api lac_cupti;
 
@@ -101,14 +101,16 @@ static void finalize(void)
 
 /* What is launched after cudaProfilerStart returned is recorded, and what comes after cudaProfilerStop was called is not: kinds
  * are switched here, as NVIDIA's own injection does; the rest is the writer's. The runtime's call has the driver's inside. */
-static void profiler(uint32_t domain, uint32_t cbid, uint32_t site)
+static void profiler(uint32_t domain, uint32_t cbid, uint32_t site, uint32_t corr)
 {
 	if (site == ENDED && cbid == atomic_load(&start_cbid[domain]) && !atomic_exchange(&profiling, true)) {
 		lac_kinds_on();
+		lac_kinds_span(true, corr);
 		atomic_fetch_add(&starts_by_call, 1);
 		lac_profiler(true);
 	} else if (site == ENTERED && cbid == atomic_load(&stop_cbid[domain]) && atomic_exchange(&profiling, false)) {
-		lac_kinds_off();
+		lac_kinds_off(true);
+		lac_kinds_span(false, corr);
 		atomic_fetch_add(&stops_by_call, 1);
 		lac_profiler(false);
 	}
@@ -136,7 +138,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	uint32_t site;
 	memcpy(&site, data, sizeof site);
 	if (atomic_load(&watching))
-		profiler(domain, cbid, site);
+		profiler(domain, cbid, site, ((const lac_call_data *)data)->corr);
 	lac_call(domain, cbid, data);
 	if (site == ENDED && atomic_load(&phase) == LEAVING)
 		finalize();
@@ -162,7 +164,7 @@ static void compare_clocks(void)
 /* --- beginning -------------------------------------------------------------------------------------------------- */
 
 /* Under life. Subscribed afterwards, when 0. */
-static int attach(void)
+static int attach(bool in_cuinit)
 {
 	if (atomic_load(&dead)) {
 		snprintf(why, sizeof why, "this process is a fork of one that used CUDA: GPU work cannot be recorded in it");
@@ -191,6 +193,7 @@ static int attach(void)
 		atomic_store(&ever, true);
 		atomic_store(&phase, ON);
 		compare_clocks();
+		lac_kinds_begin(in_cuinit);
 	}
 	return result;
 }
@@ -213,13 +216,19 @@ static void note(void)
 	}
 }
 
-int lac_cupti_start(void)
+int lac_cupti_start(bool in_cuinit)
 {
 	pthread_mutex_lock(&life);
-	const int result = attach();
+	const int result = attach(in_cuinit);
 	if (result == 0) {
-		if (!one_less(&starts_by_call))
+		if (!one_less(&starts_by_call)) {
+			if (atomic_load(&watching) && atomic_load(&writer) == lac_tid()) { /* asked by the socket: runs of before are not its */
+				lac_cupti_flush(false);
+				lac_cupti_drain();
+			}
 			lac_kinds_on();
+			lac_kinds_span(true, 0);
+		}
 		note();
 		if (lac_kinds_group("kernel") && !lac_kinds_have(CUPTI_CONCURRENT_KERNEL))
 			snprintf(why, sizeof why, "CUPTI makes no records of kernels");
@@ -228,10 +237,10 @@ int lac_cupti_start(void)
 	return result;
 }
 
-int lac_cupti_watch_profiler(void)
+int lac_cupti_watch_profiler(bool in_cuinit)
 {
 	pthread_mutex_lock(&life);
-	const int result = attach();
+	const int result = attach(in_cuinit);
 	if (result == 0 && !atomic_load(&watching)) {
 		for (uint32_t domain = CUPTI_DRIVER; domain <= CUPTI_RUNTIME; domain++) {
 			const char *name = NULL;
@@ -306,8 +315,9 @@ void lac_cupti_stop(unsigned timeout_ms)
 	pthread_mutex_lock(&life);
 	if (atomic_load(&phase) == ON) {
 		const uint64_t begin = lac_mono_ns();
-		if (!one_less(&stops_by_call) && timeout_ms > 0) {
-			lac_kinds_off();
+		const bool by_call = one_less(&stops_by_call);
+		if (!by_call && timeout_ms > 0) {
+			lac_kinds_off(atomic_load(&watching));
 			atomic_store(&profiling, false);
 		}
 		if (timeout_ms == 0) {
@@ -315,6 +325,8 @@ void lac_cupti_stop(unsigned timeout_ms)
 		} else if (atomic_load(&watching)) { /* stays: what has not ended comes later */
 			lac_cupti_flush(false);
 			drain(timeout_ms);
+			if (!by_call)
+				lac_kinds_span(false, 0);
 		} else {
 			empty(timeout_ms / 8 < PATIENCE_MS ? timeout_ms / 8 : PATIENCE_MS, timeout_ms);
 			const uint64_t used = (lac_mono_ns() - begin) / 1000000;
@@ -337,8 +349,8 @@ static void look_for_others(void)
 	const uint64_t now = lac_mono_ns();
 	if (now - at < 5000000000u)
 		return;
-	const uint64_t l = atomic_load(&lac_accounts.launched), k = atomic_load(&lac_accounts.kernels);
-	if (!said_silent && at != 0 && l > launched + 64 && k == kernels && lac_kinds_have(CUPTI_CONCURRENT_KERNEL) && lac_set()->nodes) {
+	const uint64_t l = atomic_load(&lac_accounts.launched) + lac_rings_count().launched, k = atomic_load(&lac_accounts.kernels);
+	if (!said_silent && at != 0 && l > launched + 64 && k == kernels && lac_kinds_have(CUPTI_CONCURRENT_KERNEL) && !lac_kinds_have(CUPTI_GRAPH_TRACE)) {
 		said_silent = true;
 		lac_out_note("taken", "\"why\":\"kernels are launched, and CUPTI has given no record of any for 5 s: another tool may have switched them off, or they are all being captured\"");
 	}
@@ -359,8 +371,14 @@ void lac_cupti_flush(bool forced)
 	if (!enter())
 		return;
 	lac_cupti.flush(forced);
+	size_t lost = 0;
+	if (lac_cupti.shared ? lac_cupti.dropped2 != NULL && lac_cupti.dropped2(lac_cupti.subscriber, NULL, 0, &lost) == CUPTI_OK
+			     : lac_cupti.dropped != NULL && lac_cupti.dropped(NULL, 0, &lost) == CUPTI_OK)
+		atomic_fetch_add(&lac_accounts.cupti_dropped, lost);
 	leave();
 }
+
+void lac_cupti_closing(void) { lac_devices_ask(); }
 
 static uint32_t next_shared(uint8_t *buffer, size_t valid, uint8_t **record)
 {
@@ -382,11 +400,9 @@ void lac_cupti_drain(void)
 		lac_records(&library, data, valid);
 		lac_buffers_give(b, valid, lac_records_walked() - before);
 	}
-	size_t lost = 0;
-	if (lac_cupti.shared ? lac_cupti.dropped2 != NULL && lac_cupti.dropped2(lac_cupti.subscriber, NULL, 0, &lost) == CUPTI_OK
-			     : lac_cupti.dropped != NULL && lac_cupti.dropped(NULL, 0, &lost) == CUPTI_OK)
-		atomic_fetch_add(&lac_accounts.cupti_dropped, lost);
 	leave();
+	if (lac_kinds_late())
+		lac_devices_ask();
 	look_for_others();
 }
 
@@ -414,6 +430,17 @@ uint32_t lac_cupti_stream(void *context, void *stream, bool per_thread)
 	return id;
 }
 
+uint32_t lac_cupti_device(void *context)
+{
+	uint32_t id = UINT32_MAX;
+	if (context == NULL || lac_cupti.device_id == NULL || !enter())
+		return UINT32_MAX;
+	if (lac_cupti.device_id(context, &id) != CUPTI_OK)
+		id = UINT32_MAX;
+	leave();
+	return id;
+}
+
 size_t lac_cupti_memory(void) { return lac_buffers_bytes(); }
 
 void lac_cupti_forked(void)
@@ -425,5 +452,6 @@ void lac_cupti_forked(void)
 	atomic_store(&writer, 0);
 	life = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	/* What records.c keeps stays: it decoded nothing yet, or never will again here. To clear it costs 0.2 ms a fork. */
+	lac_devices_forked();
 	lac_buffers_forked();
 }

@@ -1,4 +1,4 @@
-/* What cupti.c, subscribe.c, find.c, kinds.c, calls.c, buffers.c, records.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
+/* What cupti.c, subscribe.c, find.c, kinds.c, calls.c, waits.c, buffers.c, records.c, device.c and graph.c know of CUPTI: its functions, and each other. CUPTI's
  * numbers (kinds, domains, results) are stable over all releases. */
 #ifndef LACUNA_CUPTI_H
 #define LACUNA_CUPTI_H
@@ -57,6 +57,7 @@ typedef struct {
 	F(0, graph_id, cuptiGetGraphId, (void *, uint32_t *)) \
 	F(0, exec_id, cuptiGetGraphExecId, (void *, uint32_t *)) \
 	F(0, stream_id, cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *)) \
+	F(0, device_id, cuptiGetDeviceId, (void *, uint32_t *)) \
 	F(0, subscribe2, cuptiSubscribe_v2, (void **, lac_cupti_callback, void *, lac_cupti_params *)) \
 	F(0, register_callbacks2, cuptiActivityRegisterCallbacks_v2, (void *, lac_cupti_requested2, lac_cupti_completed2)) \
 	F(0, enable2, cuptiActivityEnable_v2, (void *, uint32_t, void *)) \
@@ -136,9 +137,18 @@ void lac_call(uint32_t domain, uint32_t cbid, const void *data);
 bool lac_kinds_group(const char *group);
 /* Whether CUPTI can make records at all: its result for the smallest kind, that of devices. */
 uint32_t lac_kinds_probe(void);
-/* Switches all kinds and resource callbacks; once is enough, more do nothing. From any thread, also from a call's callback. */
+/* Right after CUPTI was subscribed to. early: in cuInit, when there are no contexts and graphs yet. */
+void lac_kinds_begin(bool early);
+/* Whether contexts and graphs may be older than our subscription: CUPTI tells nothing of those. */
+bool lac_kinds_late(void);
+/* Switches all kinds and resource callbacks; once is enough, more do nothing. From any thread, also from a call's callback. stay: what cannot be
+ * switched on again later stays on. */
 void lac_kinds_on(void);
-void lac_kinds_off(void);
+void lac_kinds_off(bool stay);
+/* Window profiler: which runs of graphs are in a window, by the correlations of the calls that open and close it; 0: the newest run that was
+ * read. From any thread; the question from the writer's. */
+void lac_kinds_span(bool begins, uint32_t corr);
+bool lac_kinds_in_span(uint32_t corr);
 void lac_kinds_forget(void);
 bool lac_kinds_have(uint32_t kind);
 /* Has CUPTI record the calls from now on, and ends our own records of them: for a release that links kernels to calls only then. */
@@ -150,6 +160,8 @@ void lac_kinds_note(char *to, size_t size);
 
 /* ID of a stream, UINT32_MAX when it cannot be told. From callbacks. */
 uint32_t lac_cupti_stream(void *context, void *stream, bool per_thread);
+/* ID of a context's GPU, UINT32_MAX when it cannot be told. From callbacks. */
+uint32_t lac_cupti_device(void *context);
 /* CUPTI's clock, from the system's and what they differed by at the start: no call of CUPTI. */
 uint64_t lac_gpu_ns(void);
 /* Whether the callbacks of this call stay on between windows: cudaProfilerStart and Stop, where they open and close them. */
@@ -163,7 +175,17 @@ const char *lac_cupti_result(uint32_t result);
 uint64_t lac_records_walked(void);
 /* Kernels so far whose record names no call. */
 uint64_t lac_records_unlinked(void);
-/* Forgets what it knows by address and ID: in a child, after fork. */
-void lac_records_forked(void);
+
+/* --- device.c: writer's thread ------------------------------------------------------------------------------------ */
+
+/* A record names this GPU. */
+void lac_device_used(uint32_t device);
+/* A row of this GPU is written; true: there was one. */
+bool lac_device_told(uint32_t device);
+/* "GPU-…", as a text's ID. */
+uint32_t lac_uuid_text(const uint8_t *uuid);
+/* Writes a row of each GPU that is used and has none. */
+void lac_devices_ask(void);
+void lac_devices_forked(void);
 
 #endif

@@ -36,6 +36,8 @@ func TestCupti(t *testing.T) {
 		{"threads that die", cuptiMayflies, "plain thread"},
 		{"another client afterwards", cuptiSuccessor, "plain address"},
 		{"graphs whole", cuptiGraphsWhole, "plain"},
+		{"graphs whole in windows", cuptiGraphsInWindows, "plain address thread"},
+		{"kinds left out", cuptiLeftOut, "plain"},
 		{"kernels without calls", cuptiUnlinked, "plain"},
 		{"waits by default", cuptiWaitsByDefault, "plain thread"},
 	}
@@ -92,6 +94,9 @@ func cuptiRestarts(t *testing.T, s cuptiStage) {
 		is(t, "windows", len(r.Windows), 2*times)
 		is(t, "notes of CUPTI", len(r.Notes["cupti"]), times)
 		is(t, "notes of failures", len(r.Notes["refused"])+len(r.Notes["taken"]), 0)
+		// CUPTI tells nothing of what is older than the recording.
+		checkDevices(t, r, 1)
+		is(t, "contexts", fmt.Sprint(r.Contexts), "[{1 0 7 0}]")
 	}
 }
 
@@ -248,6 +253,42 @@ func cuptiGraphsWhole(t *testing.T, s cuptiStage) {
 	}
 }
 
+// Graphs as a whole between cudaProfilerStart and Stop: exactly the runs that were launched in between, of a graph that is older than the window.
+// In a process whose parent knew nothing of CUDA. Armed, graphs are recorded by their kernels, and the spool says why.
+func cuptiGraphsInWindows(t *testing.T, s cuptiStage) {
+	const windows = 6
+	for _, version := range []int{18, 130000, 130300} {
+		r := s.run(t, version, []string{"LACUNA_WINDOW=profiler", "LACUNA_GRAPH=whole"}, "forked-graphs", fmt.Sprint(windows))
+		is(t, fmt.Sprintf("runs with %d", version), len(r.Runs), 3*windows)
+		is(t, "kernels", fmt.Sprint(r.byName()), fmt.Sprintf("map[plain:%d]", windows))
+		is(t, "streams and contexts, older than the windows", len(r.StreamsR)+len(r.Contexts), 2)
+		checkDevices(t, r, 2)
+		launches := map[uint32]bool{}
+		for _, c := range r.Calls {
+			launches[c.Corr] = launches[c.Corr] || strings.HasPrefix(r.text(c.Name), "cudaGraphLaunch")
+		}
+		for _, run := range r.Runs {
+			is(t, "a run's launch", launches[run.Corr], true)
+		}
+	}
+	r := s.run(t, 130000, []string{"LACUNA_WINDOW=armed", "LACUNA_GRAPH=whole"}, "restart", "2")
+	is(t, "notes of graphs", len(r.Notes["graphs"]), 2)
+}
+
+// Names with - are left out of the rest.
+func cuptiLeftOut(t *testing.T, s cuptiStage) {
+	r := s.run(t, 130000, []string{"LACUNA_KINDS=-jit,-module,-made,-context,-stream,-tid,-copy"}, "everything")
+	is(t, "what was left out", len(r.JITs)+len(r.Modules)+len(r.Graphs)+len(r.Contexts)+len(r.StreamsR)+len(r.Copies), 0)
+	is(t, "kernels", len(r.Kernels), 18)
+	for _, o := range r.Over {
+		is(t, "thread", o.Tid, 0)
+	}
+	r = s.run(t, 130000, []string{"LACUNA_KINDS=kernel,copy,-copy"}, "everything")
+	is(t, "kernels", len(r.Kernels), 18)
+	is(t, "contexts and streams", len(r.Contexts)+len(r.StreamsR), 3)
+	is(t, "others", len(r.Copies)+len(r.Calls)+len(r.Sets), 0)
+}
+
 // Without CUPTI's own records of waits they come from callbacks of the calls.
 func cuptiWaitsByDefault(t *testing.T, s cuptiStage) {
 	for _, version := range []int{18, 130000, 130300} {
@@ -281,7 +322,9 @@ func cuptiUnlinked(t *testing.T, s cuptiStage) {
 		}
 	}
 	is(t, "notes", len(r.Notes["calls"]), 1)
-	is(t, "calls", launches, 2600)
+	if launches < 2599 || launches > 2600 { // the call that is under way at the switch may have neither row: its end is our callback's, or CUPTI's
+		t.Errorf("%d calls, want 2600", launches)
+	}
 	linked := 0
 	for _, k := range r.Kernels {
 		if k.Corr != 0 {

@@ -6,21 +6,22 @@
 
 #include "cupti.h"
 
-/* group: its name in LACUNA_KINDS; "": always. What cannot be had keeps CUPTI's result and is said in the note. Those
- * of groups api_records, sync_records and event_records are on only where they are asked for: they slow every call, and calls.c and
- * waits.c have what they say. */
+/* group: its name in LACUNA_KINDS. What cannot be had keeps CUPTI's result and is said in the note. Those of groups api_records, sync_records and
+ * event_records are on only where they are asked for: they slow every call, and calls.c and waits.c have what they say.
+ * early: tells only of what is made while it is on, so it is on from cuInit to the end, also between windows. */
 typedef struct {
 	uint32_t kind;
 	const char *name, *group;
+	bool early;
 	atomic_uint result;
-	atomic_bool on;
+	atomic_bool on, had; /* had: was on since CUPTI was subscribed to */
 } kind;
 
 static kind kinds[] = {
-	{.kind = CUPTI_DEVICE, .name = "device", .group = ""},
-	{.kind = CUPTI_CONTEXT, .name = "context", .group = ""},
-	{.kind = CUPTI_STREAM, .name = "stream", .group = ""},
-	{.kind = CUPTI_GRAPH_TRACE, .name = "graph_run", .group = "graph"}, /* graphs as a whole; then CUPTI leaves out their kernels */
+	{.kind = CUPTI_DEVICE, .name = "device", .group = "device", .early = true},
+	{.kind = CUPTI_CONTEXT, .name = "context", .group = "context", .early = true},
+	{.kind = CUPTI_STREAM, .name = "stream", .group = "stream", .early = true},
+	{.kind = CUPTI_GRAPH_TRACE, .name = "graph_run", .group = "graph", .early = true}, /* graphs as a whole; then CUPTI leaves out their kernels */
 	{.kind = CUPTI_CONCURRENT_KERNEL, .name = "kernel", .group = "kernel"},
 	{.kind = CUPTI_MEMCPY, .name = "copy", .group = "copy"},
 	{.kind = CUPTI_MEMCPY2, .name = "peer_copy", .group = "copy"},
@@ -37,23 +38,38 @@ static kind kinds[] = {
 enum { KINDS = sizeof kinds / sizeof *kinds, DEVICE = 0 };
 
 static atomic_bool switched; /* whether they are on */
+static atomic_bool late;
 
-/* Resource callbacks: module 6, 7; graph 9, 11, 18, 19; its nodes 13, 20. */
-static const uint32_t callbacks[] = {6, 7, 9, 11, 18, 19, 13, 20};
-enum { CALLBACKS = sizeof callbacks / sizeof *callbacks, WITHOUT_NODES = 6 };
+/* Resource callbacks. */
+static const uint32_t modules[] = {6, 7}, graphs[] = {9, 11, 18, 19}, nodes[] = {13, 20};
 
-bool lac_kinds_group(const char *group)
+static bool listed(const char *group, bool minus, bool *any)
 {
-	const char *list = lac_set()->kinds;
 	const size_t n = strlen(group);
-	if (n == 0 || *list == 0)
-		return strstr(group, "_records") == NULL;
-	for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, group, n) == 0 && (at[n] == 0 || at[n] == ','))
+	*any = false;
+	for (const char *at = lac_set()->kinds, *next; *at != 0; at = next) {
+		const size_t length = strcspn(at, ",");
+		next = at + length + (at[length] == ',');
+		if ((*at == '-') != minus)
+			continue;
+		*any = true;
+		if (length == n + minus && strncmp(at + minus, group, n) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool lac_kinds_group(const char *group)
+{
+	/* On whatever is chosen, unless they are left out by name. */
+	static const char *const always[] = {"device", "context", "stream", "module", "made", "tid"};
+	bool any;
+	if (listed(group, true, &any))
+		return false;
+	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+		if (strcmp(group, always[i]) == 0)
+			return true;
+	return listed(group, false, &any) || (!any && strstr(group, "_records") == NULL);
 }
 
 static uint32_t turn(uint32_t number, bool on)
@@ -64,11 +80,55 @@ static uint32_t turn(uint32_t number, bool on)
 	return on ? api->enable(number) : api->disable(number);
 }
 
+static void turn_kind(kind *k, bool on)
+{
+	if (atomic_exchange(&k->on, on) == on)
+		return;
+	const uint32_t result = turn(k->kind, on);
+	if (on) {
+		atomic_store(&k->result, result);
+		atomic_store(&k->on, result == CUPTI_OK);
+		if (result == CUPTI_OK)
+			atomic_store(&k->had, true);
+	}
+}
+
 uint32_t lac_kinds_probe(void)
 {
 	const uint32_t result = turn(CUPTI_DEVICE, true);
-	atomic_store(&kinds[DEVICE].on, result == CUPTI_OK); /* and stays so: each enabling gives a record of each device */
+	for (size_t i = 0; i < KINDS; i++)
+		atomic_store(&kinds[i].had, false);
+	atomic_store(&kinds[DEVICE].had, result == CUPTI_OK);
+	atomic_store(&kinds[DEVICE].on, result == CUPTI_OK); /* and stays so: in cuInit it gives a record of each device */
+	if (result == CUPTI_OK && !lac_kinds_group("device"))
+		turn_kind(&kinds[DEVICE], false);
 	return result;
+}
+
+/* Graphs as a whole: CUPTI tells of those only that were instantiated while the kind was on (NVIDIA's documentation). To switch it on
+ * late, in the callback of cudaProfilerStart, ended PyTorch programs (H200, CUPTI 13.0.1; by which fault is not known). So it
+ * is on from cuInit on, or never: of a recording that begins later the kernels of graphs are recorded one by one. */
+static bool wanted(const kind *k)
+{
+	return lac_kinds_group(k->group) && (k->kind != CUPTI_GRAPH_TRACE || (!lac_set()->nodes && !atomic_load(&late)));
+}
+
+void lac_kinds_begin(bool early)
+{
+	atomic_store(&late, !early);
+	for (size_t i = 0; i < KINDS && early; i++)
+		if (kinds[i].early && wanted(&kinds[i]))
+			turn_kind(&kinds[i], true);
+	if (!early && !lac_set()->nodes && lac_kinds_group("graph"))
+		lac_out_note("graphs", "\"why\":\"kernels of CUDA graphs are recorded one by one: graphs as a whole can be recorded only from the program's start on\"");
+}
+
+bool lac_kinds_late(void) { return atomic_load_explicit(&late, memory_order_relaxed); }
+
+static void turn_resources(const uint32_t *ids, size_t n, bool on)
+{
+	for (size_t i = 0; i < n; i++)
+		lac_cupti.enable_callback(on, lac_cupti.subscriber, CUPTI_RESOURCE, ids[i]);
 }
 
 static void turn_callbacks(bool on)
@@ -76,8 +136,13 @@ static void turn_callbacks(bool on)
 	lac_calls(on);
 	if (!lac_kinds_group("graph"))
 		return;
-	for (size_t i = 0; i < (lac_set()->nodes ? CALLBACKS : WITHOUT_NODES); i++)
-		lac_cupti.enable_callback(on, lac_cupti.subscriber, CUPTI_RESOURCE, callbacks[i]);
+	if (lac_kinds_group("module"))
+		turn_resources(modules, sizeof modules / sizeof *modules, on);
+	if (!lac_kinds_group("made"))
+		return;
+	turn_resources(graphs, sizeof graphs / sizeof *graphs, on);
+	if (!lac_kinds_have(CUPTI_GRAPH_TRACE))
+		turn_resources(nodes, sizeof nodes / sizeof *nodes, on);
 }
 
 void lac_kinds_on(void)
@@ -85,14 +150,9 @@ void lac_kinds_on(void)
 	if (atomic_exchange(&switched, true))
 		return;
 	turn_callbacks(true);
-	for (size_t i = 0; i < KINDS; i++) {
-		kind *k = &kinds[i];
-		if (!lac_kinds_group(k->group) || (k->kind == CUPTI_GRAPH_TRACE && lac_set()->nodes) || atomic_load(&k->on))
-			continue;
-		const uint32_t result = turn(k->kind, true);
-		atomic_store(&k->result, result);
-		atomic_store(&k->on, result == CUPTI_OK);
-	}
+	for (size_t i = 0; i < KINDS; i++)
+		if (wanted(&kinds[i]))
+			turn_kind(&kinds[i], true);
 }
 
 void lac_kinds_api_records(void)
@@ -103,14 +163,16 @@ void lac_kinds_api_records(void)
 			turn(kinds[i].kind, true);
 }
 
-void lac_kinds_off(void)
+void lac_kinds_off(bool stay)
 {
 	if (!atomic_exchange(&switched, false))
 		return;
 	turn_callbacks(false);
 	for (size_t i = 0; i < KINDS; i++)
-		if (atomic_exchange(&kinds[i].on, false))
-			turn(kinds[i].kind, false);
+		if (!stay || !kinds[i].early)
+			turn_kind(&kinds[i], false);
+	if (!stay)
+		atomic_store(&late, true); /* what is made until the next time is not told */
 }
 
 /* CUPTI itself is gone: nothing is on any more. */
@@ -119,6 +181,42 @@ void lac_kinds_forget(void)
 	atomic_store(&switched, false);
 	for (size_t i = 0; i < KINDS; i++)
 		atomic_store(&kinds[i].on, false);
+}
+
+/* Windows by correlation: from << 32 | to, to 0 while it is open. Correlations grow, and turn over. The last ones are kept: the writer is never
+ * that far behind. */
+enum { SPANS = 64 };
+static atomic_ullong spans[SPANS];
+static atomic_uint begun; /* so many spans */
+static uint32_t newest;   /* correlation of a run that was read */
+
+void lac_kinds_span(bool begins, uint32_t corr)
+{
+	const unsigned n = atomic_load(&begun);
+	const unsigned long long last = n > 0 ? atomic_load(&spans[(n - 1) % SPANS]) : 1;
+	const bool open = (uint32_t)last == 0;
+	if (corr == 0)
+		corr = newest + !begins > 0 ? newest + !begins : 1;
+	if (begins && !open) {
+		atomic_store(&spans[n % SPANS], (unsigned long long)corr << 32);
+		atomic_store(&begun, n + 1);
+	} else if (!begins && open) {
+		atomic_store(&spans[(n - 1) % SPANS], last | corr);
+	}
+}
+
+bool lac_kinds_in_span(uint32_t corr)
+{
+	if ((int32_t)(corr - newest) > 0)
+		newest = corr;
+	const unsigned n = atomic_load(&begun);
+	for (unsigned i = n; i > 0 && n - i < SPANS; i--) {
+		const unsigned long long span = atomic_load(&spans[(i - 1) % SPANS]);
+		const uint32_t from = (uint32_t)(span >> 32), to = (uint32_t)span;
+		if ((int32_t)(corr - from) > 0 && (to == 0 || (int32_t)(to - corr) > 0))
+			return true;
+	}
+	return strcmp(lac_set()->window, "profiler") != 0;
 }
 
 bool lac_kinds_have(uint32_t number)
@@ -134,7 +232,7 @@ void lac_kinds_note(char *to, size_t size)
 	size_t n = (size_t)snprintf(to, size, "\"kinds\":[");
 	const char *comma = "";
 	for (size_t i = 0; i < KINDS && n < size; i++)
-		if (atomic_load(&kinds[i].on)) {
+		if (atomic_load(&kinds[i].had)) { /* a short window may be over when this is written */
 			n += (size_t)snprintf(to + n, size - n, "%s\"%s\"", comma, kinds[i].name);
 			comma = ",";
 		}

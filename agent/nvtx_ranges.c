@@ -17,8 +17,6 @@
 #define TEXT 56    /* bytes of such a name with its 0 */
 #define DOMAINS 32 /* with ranges in one thread; of more the level is not known */
 #define NAMED 6    /* of them, the first ones, keep names: all of it is a page */
-#define SAMPLE 64  /* one event in so many is timed, and stands for all */
-#define LONG_NS 50000 /* what takes longer was not ours, but a switch to another thread: it stands for itself */
 
 typedef struct {
 	uint32_t category, color;
@@ -158,7 +156,7 @@ static __attribute__((noinline)) void catch_up(thread *t, uint32_t now)
 	}
 }
 
-/* How an event is timed: not, for itself, or for SAMPLE. A thread's first event, which makes its ring, is like no other. */
+/* When an event began, and how many it stands for. */
 typedef struct {
 	uint64_t began, weight;
 } timing;
@@ -170,9 +168,9 @@ static inline bool recorded(thread *t, timing *timed)
 		return false;
 	if (!t)
 		return true;
-	uint32_t n = t->events++;
-	if (n == 0 || n % SAMPLE == SAMPLE / 2)
-		*timed = (timing){lac_cycles(), n == 0 ? 1 : SAMPLE};
+	uint32_t weight = lac_weight(t->events++);
+	if (weight)
+		*timed = (timing){lac_cycles(), weight};
 	uint32_t now = atomic_load_explicit(&window, memory_order_acquire);
 	if (t->window != now)
 		catch_up(t, now);
@@ -181,9 +179,7 @@ static inline bool recorded(thread *t, timing *timed)
 
 static __attribute__((noinline)) void account(timing timed)
 {
-	double ns = (double)(int64_t)(lac_cycles() - timed.began) * lac_ns_per_cycle();
-	if (ns >= 0) /* else the thread went to a core whose counter differs */
-		atomic_fetch_add_explicit(&lac_accounts.nvtx_ns, (uint64_t)ns * (ns < LONG_NS ? timed.weight : 1), memory_order_relaxed);
+	atomic_fetch_add_explicit(&lac_accounts.nvtx_ns, lac_cost((int64_t)(lac_cycles() - timed.began), timed.weight), memory_order_relaxed);
 }
 
 /* Records an event, if record, with what it costs. */

@@ -62,15 +62,6 @@ static call calls[2][CALLS];
 enum { LAUNCHES = 1 << 16 };
 static uint32_t launches[LAUNCHES];
 
-void lac_records_forked(void)
-{
-	/* The texts' IDs belong to the parent's stream. */
-	for (size_t i = 0; i < NAMES; i++)
-		names[i].at = NULL;
-	memset(calls, 0, sizeof calls);
-	memset(launches, 0, sizeof launches);
-}
-
 /* False: the record has not ended, or carries no time at all (known faults of CUPTI); such are counted and not written. */
 static bool ended(uint64_t start, uint64_t end)
 {
@@ -101,6 +92,7 @@ static void kernel(uint32_t version, const uint8_t *r)
 	if (version >= CUPTI_13_1)
 		row.priority = i32(r, 216);
 	count(&lac_accounts.kernels);
+	lac_device_used(row.device);
 	if (row.corr == 0)
 		count(&unlinked);
 	PUT(kernel, row);
@@ -120,6 +112,7 @@ static void copy(const uint8_t *r, bool peers)
 	} else {
 		row.corr = u32(r, 44), row.node = u64(r, 64), row.graph = u32(r, 72);
 	}
+	lac_device_used(row.device);
 	PUT(copy, row);
 }
 
@@ -188,8 +181,9 @@ static void event(uint32_t version, const uint8_t *r)
 
 static void graph_run(const uint8_t *r)
 {
-	if (!ended(u64(r, 8), u64(r, 16)))
+	if (!lac_kinds_in_span(u32(r, 4)) || !ended(u64(r, 8), u64(r, 16)))
 		return;
+	lac_device_used(u32(r, 24));
 	spool_graph_run row = {
 		.start = u64(r, 8), .end = u64(r, 16), .device = u32(r, 24), .context = u32(r, 32), .stream = u32(r, 36), .corr = u32(r, 4), .graph = u32(r, 28),
 	};
@@ -202,7 +196,7 @@ static void overhead(uint32_t version, const uint8_t *r)
 	if (!ended(u64(r, 24), u64(r, 32)))
 		return;
 	spool_overhead row = {.start = u64(r, 24), .end = u64(r, 32), .kind = u32(r, 4), .object = u32(r, 8), .corr = NONE};
-	if (row.object == OF_THREAD)
+	if (row.object == OF_THREAD && lac_kinds_group("tid"))
 		row.tid = u32(r, 16); /* of {process, thread} */
 	if (version >= CUPTI_12_2)
 		row.corr = u32(r, 40);
@@ -241,17 +235,10 @@ static void context(const uint8_t *r)
 
 static void device(const uint8_t *r)
 {
-	/* "GPU-8-4-4-4-12", as NVML and nvidia-smi write it. */
-	char uuid[41] = "GPU-";
-	size_t n = 4;
-	for (size_t i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			uuid[n++] = '-';
-		uuid[n++] = "0123456789abcdef"[r[120 + i] >> 4];
-		uuid[n++] = "0123456789abcdef"[r[120 + i] & 15];
-	}
+	if (lac_device_told(u32(r, 112)))
+		return;
 	spool_device row = {
-		.device = u32(r, 112), .name = name_id(str(r, 136)), .uuid = lac_out_text(uuid, n), .major = u32(r, 104), .minor = u32(r, 108), .sms = u32(r, 44), .warp = u32(r, 32),
+		.device = u32(r, 112), .name = name_id(str(r, 136)), .uuid = lac_uuid_text(r + 120), .major = u32(r, 104), .minor = u32(r, 108), .sms = u32(r, 44), .warp = u32(r, 32),
 		.clock_khz = u32(r, 36), .bandwidth_kbs = u64(r, 8), .memory = u64(r, 16), .l2 = u32(r, 28), .shared_per_sm = u32(r, 60), .registers_per_sm = u32(r, 64), .warps_per_sm = u32(r, 52),
 	};
 	PUT(device, row);

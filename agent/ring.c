@@ -49,15 +49,16 @@ typedef struct {
 	uint16_t table, row;
 } row_head;
 typedef struct {
-	uint16_t at, bytes;
+	uint16_t at, bytes; /* POINTER: of a text that stays, only where it is */
 } text_head;
+enum { POINTER = UINT16_MAX };
 
 enum { FREE, LIVE, DEAD }; /* a lane's state */
 
 typedef struct {
 	atomic_uint state;
 	atomic_uint next_free; /* index + 1 */
-	uint32_t tid;
+	lac_self self;
 	bool direct;                     /* the writer's own */
 	volatile sig_atomic_t busy;      /* a signal's handler must not write into the middle of a row */
 	atomic_uint wakes;               /* since the last flush */
@@ -135,7 +136,8 @@ static lane *my_lane(void)
 		l = make_lane();
 	if (!l)
 		return NULL;
-	l->tid = (uint32_t)syscall(SYS_gettid);
+	l->self.tid = (uint32_t)syscall(SYS_gettid);
+	l->self.outer = l->self.outer_domain = l->self.context = l->self.calls = 0;
 	l->direct = false;
 	l->busy = 0;
 	l->write = NULL;
@@ -147,10 +149,16 @@ static lane *my_lane(void)
 	return l;
 }
 
+lac_self *lac_me(void)
+{
+	lane *l = my_lane();
+	return l ? &l->self : NULL;
+}
+
 uint32_t lac_tid(void)
 {
 	lane *l = have_key ? pthread_getspecific(key) : NULL;
-	return l ? l->tid : (uint32_t)syscall(SYS_gettid);
+	return l ? l->self.tid : (uint32_t)syscall(SYS_gettid);
 }
 
 static void thread_ends(void *l)
@@ -267,8 +275,8 @@ static bool hand_over(lane *l, uint16_t table, const void *row, uint16_t bytes, 
 		size_t b = texts[i].text ? texts[i].bytes : 0;
 		if (b == SIZE_MAX)
 			b = strnlen(texts[i].text, TEXT_MAX);
-		lengths[i] = (uint16_t)(b < TEXT_MAX ? b : TEXT_MAX);
-		need += sizeof(text_head) + lengths[i];
+		lengths[i] = b == LAC_STATIC ? POINTER : (uint16_t)(b < TEXT_MAX ? b : TEXT_MAX);
+		need += sizeof(text_head) + (lengths[i] == POINTER ? sizeof texts[i].text : lengths[i]);
 	}
 	need = (need + 7) & ~(size_t)7;
 	unsigned char *to = reserve(l, need, &skipped);
@@ -281,8 +289,10 @@ static bool hand_over(lane *l, uint16_t table, const void *row, uint16_t bytes, 
 	for (unsigned i = 0; i < n; i++) {
 		text_head t = {texts[i].at, lengths[i]};
 		memcpy(to, &t, sizeof t);
-		memcpy(to + sizeof t, texts[i].text ? texts[i].text : "", lengths[i]);
-		to += sizeof t + lengths[i];
+		to += sizeof t;
+		size_t b = lengths[i] == POINTER ? sizeof texts[i].text : lengths[i];
+		memcpy(to, lengths[i] == POINTER ? (const char *)&texts[i].text : texts[i].text ? texts[i].text : "", b);
+		to += b;
 	}
 	publish(l, need, skipped);
 	return true;
@@ -296,18 +306,13 @@ static bool straight(uint16_t table, const void *row, uint16_t bytes, const lac_
 		return false;
 	memcpy(copy, row, bytes);
 	for (unsigned i = 0; i < n; i++) {
-		size_t b = !texts[i].text ? 0 : texts[i].bytes == SIZE_MAX ? strlen(texts[i].text) : texts[i].bytes;
+		size_t b = !texts[i].text ? 0 : texts[i].bytes >= LAC_STATIC ? strlen(texts[i].text) : texts[i].bytes;
 		uint32_t id = lac_out_text(texts[i].text, b < TEXT_MAX ? b : TEXT_MAX);
 		if (texts[i].at + sizeof id <= bytes)
 			memcpy(copy + texts[i].at, &id, sizeof id);
 	}
 	lac_out_row(table, copy, bytes);
 	return true;
-}
-
-static void count(atomic_ullong *n) /* one thread writes */
-{
-	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
@@ -322,7 +327,7 @@ bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *t
 	l->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	bool ok = l->direct ? straight(table, row, bytes, texts, n) : hand_over(l, table, row, bytes, texts, n);
-	count(ok ? &l->taken : &l->dropped);
+	lac_add(ok ? &l->taken : &l->dropped, 1);
 	atomic_signal_fence(memory_order_seq_cst);
 	l->busy = 0;
 	errno = was;
@@ -338,6 +343,9 @@ lac_ring_count lac_rings_count(void)
 		if (l) {
 			c.taken += atomic_load_explicit(&l->taken, memory_order_relaxed);
 			c.dropped += atomic_load_explicit(&l->dropped, memory_order_relaxed);
+			c.launched += atomic_load_explicit(&l->self.launched, memory_order_relaxed);
+			c.callbacks += atomic_load_explicit(&l->self.callbacks, memory_order_relaxed);
+			c.callback_ns += atomic_load_explicit(&l->self.callback_ns, memory_order_relaxed);
 		}
 	}
 	return c;
@@ -358,14 +366,17 @@ static void give_row(uint16_t table, unsigned char *row, uint16_t bytes, unsigne
 		text_head t;
 		memcpy(&t, texts, sizeof t);
 		texts += sizeof t;
+		const char *text = (const char *)texts;
+		texts += t.bytes == POINTER ? sizeof text : t.bytes;
+		if (t.bytes == POINTER)
+			memcpy(&text, text, sizeof text);
 		if (table == SPOOL_NOTE && i < 2) {
-			memcpy(note[i], texts, t.bytes);
+			memcpy(note[i], text, t.bytes);
 			note[i][t.bytes] = 0;
 		} else if (t.at + sizeof(uint32_t) <= bytes) {
-			uint32_t id = lac_out_text((const char *)texts, t.bytes);
+			uint32_t id = lac_out_text(text, t.bytes == POINTER ? SIZE_MAX : t.bytes);
 			memcpy(row + t.at, &id, sizeof id);
 		}
-		texts += t.bytes;
 	}
 	if (table != SPOOL_NOTE)
 		lac_out_row(table, row, bytes);
@@ -461,7 +472,7 @@ void lac_rings_sweep(void)
 	for (unsigned i = 0; i < n; i++) {
 		lane *l = lane_at(i);
 		if (l && atomic_load_explicit(&l->state, memory_order_acquire) == LIVE && !l->direct &&
-		    syscall(SYS_tgkill, pid, l->tid, 0) != 0 && errno == ESRCH)
+		    syscall(SYS_tgkill, pid, l->self.tid, 0) != 0 && errno == ESRCH)
 			atomic_store_explicit(&l->state, DEAD, memory_order_release);
 	}
 }

@@ -45,6 +45,7 @@ enum { SPOOL_BEGIN = 0, SPOOL_SCHEMA = 1, SPOOL_TEXTS = 2, SPOOL_NOTE = 3 };
  *   refused  code, why, holder ("" unknown): another client has CUPTI; GPU work is not recorded
  *   taken    why: another client seems to use CUPTI beside the agent; GPU records may be missing
  *   calls    why: another way of recording calls was taken
+ *   graphs   why: graphs are not recorded as it was asked for
  *   yielded  why: stands aside for another client (--yield)
  *   state    state ("armed", "recording", "stopped", "refused", "yielded", "failed"), why
  *   full     errno, why, dropped (rows so far): the disk was full until now
@@ -103,7 +104,8 @@ enum { SPOOL_BEGIN = 0, SPOOL_SCHEMA = 1, SPOOL_TEXTS = 2, SPOOL_NOTE = 3 };
 #define SPOOL_WINDOW_FIELDS(F) F(real, time) F(u8, on) F(text, why)
 /* The account, once a flush: counts since the stream began. launched: calls seen that issue GPU work; kernels: kernel records;
  * unfinished: records without an end; cupti_dropped: by CUPTI; dropped: by the agent; nvtx: events taken; nvtx_ns and
- * callback_ns: time spent in our own hooks on the program's threads; writer_ns: CPU time of our threads. */
+ * callback_ns: time spent in our own hooks on the program's threads: of each thread's first 1,024 events measured, of later ones 1 in 64 is, for
+ * all; writer_ns: CPU time of our threads. */
 #define SPOOL_ACCOUNT_FIELDS(F) \
 	F(real, time) F(u64, records) F(u64, launched) F(u64, kernels) F(u64, unfinished) F(u64, cupti_dropped) F(u64, dropped) F(u64, nvtx) F(u64, nvtx_ns) \
 	F(u64, callbacks) F(u64, callback_ns) F(u64, writer_ns) F(u64, memory) F(u64, written)

@@ -123,7 +123,7 @@ int lac_cupti_subscribe(lac_cupti_callback callback, char *reason, size_t size)
 		snprintf(why, sizeof why, "libcupti: was not found; install nvidia-cuda-cupti or the CUDA toolkit, or name it with --cupti");
 	if (outcome == 0) {
 		*why = 0;
-		if (lac_cupti.thread_ids != NULL)
+		if (lac_cupti.thread_ids != NULL && lac_kinds_group("tid"))
 			lac_cupti.thread_ids(1); /* the system's, as everywhere else */
 	}
 	snprintf(reason, size, "%s", why);

@@ -178,20 +178,21 @@ static void gpu_stop(void)
 	bool last = over();
 	lac_cupti_stop(last ? 0 : CUPTI_STOP_MS);
 	if (strcmp(lac_set()->window, "profiler") == 0 && !last)
-		lac_cupti_watch_profiler(); /* for the next cudaProfilerStart */
+		lac_cupti_watch_profiler(false); /* for the next cudaProfilerStart */
 	pthread_mutex_lock(&gate);
 	w.gpu = GPU_NONE;
 	pthread_mutex_unlock(&gate);
 }
 
-static void gpu_start(void)
+/* in_cuinit: CUDA is coming up, on this thread; else it is the writer's. */
+static void gpu_start(bool in_cuinit)
 {
 	int to = GPU_YIELDED;
 	const char *why = "leaves the GPU's records to another tool, as asked";
 	if (lac_set()->yield) {
 		lac_out_note("yielded", "\"why\":\"stands aside for another client, as asked\"");
 	} else {
-		int r = lac_cupti_start();
+		int r = lac_cupti_start(in_cuinit);
 		to = r == 0 ? GPU_ON : r == -2 ? GPU_REFUSED : GPU_FAILED;
 		why = r == 0 ? NULL : lac_cupti_why();
 	}
@@ -216,8 +217,8 @@ void lac_window_cuda(void)
 	bool watch = w.cuda && !start && !lac_set()->yield && strcmp(lac_set()->window, "profiler") == 0;
 	pthread_mutex_unlock(&gate);
 	if (start)
-		gpu_start();
-	else if (watch && lac_cupti_watch_profiler() != 0) {
+		gpu_start(true);
+	else if (watch && lac_cupti_watch_profiler(true) != 0) {
 		pthread_mutex_lock(&gate);
 		because(lac_cupti_why());
 		pthread_mutex_unlock(&gate);
@@ -254,7 +255,7 @@ static int open_window(const char *why, double seconds, uint64_t time)
 	bool gpu = gpu_wanted();
 	pthread_mutex_unlock(&gate);
 	if (gpu)
-		gpu_start();
+		gpu_start(false);
 	window_row(true, why, time);
 	lac_nvtx_begins();
 	atomic_store(&lac_on, true);

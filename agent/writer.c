@@ -39,6 +39,7 @@ typedef struct {
 
 static question questions[QUESTIONS];
 static atomic_uint rung;   /* 1: the writer has something to look at */
+static atomic_bool asleep; /* it sleeps, or is about to */
 static atomic_uint thread; /* 0 none, 1 being made, 2 there, 3 ended */
 static atomic_uint tid;    /* the writer's */
 static char end_why[64];
@@ -57,9 +58,10 @@ static void wake_on(atomic_uint *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+/* A call of the kernel only if it sleeps: rung is set before asleep is read here, and asleep before rung in sleep_until. */
 void lac_writer_wake(void)
 {
-	if (atomic_exchange(&rung, 1) == 0)
+	if (atomic_load_explicit(&rung, memory_order_relaxed) == 0 && atomic_exchange(&rung, 1) == 0 && atomic_load(&asleep))
 		wake_on(&rung);
 }
 
@@ -70,7 +72,10 @@ static void sleep_until(uint64_t when)
 		uint64_t now = lac_mono_ns();
 		if (now >= when)
 			return;
-		sleep_on(&rung, 0, when == UINT64_MAX ? when : when - now);
+		atomic_store(&asleep, true);
+		if (atomic_load(&rung) == 0)
+			sleep_on(&rung, 0, when == UINT64_MAX ? when : when - now);
+		atomic_store(&asleep, false);
 	}
 }
 
@@ -176,10 +181,11 @@ static void account_row(bool always)
 {
 	static spool_account last;
 	lac_account *a = &lac_accounts;
+	const lac_ring_count rings = lac_rings_count();
 	spool_account row = {
-		.records = load(&a->records), .launched = load(&a->launched), .kernels = load(&a->kernels), .unfinished = load(&a->unfinished),
-		.cupti_dropped = load(&a->cupti_dropped), .dropped = load(&a->dropped) + lac_rings_count().dropped + lac_out_dropped(),
-		.nvtx = load(&a->nvtx), .nvtx_ns = load(&a->nvtx_ns), .callbacks = load(&a->callbacks), .callback_ns = load(&a->callback_ns),
+		.records = load(&a->records), .launched = load(&a->launched) + rings.launched, .kernels = load(&a->kernels), .unfinished = load(&a->unfinished),
+		.cupti_dropped = load(&a->cupti_dropped), .dropped = load(&a->dropped) + rings.dropped + lac_out_dropped(),
+		.nvtx = load(&a->nvtx), .nvtx_ns = load(&a->nvtx_ns), .callbacks = load(&a->callbacks) + rings.callbacks, .callback_ns = load(&a->callback_ns) + rings.callback_ns,
 	};
 	/* What only the writing itself changes is not news. */
 	spool_account same = last;
@@ -209,6 +215,7 @@ void lac_writer_clock(void)
 void lac_writer_closing(void)
 {
 	lac_cupti_drain();
+	lac_cupti_closing();
 	lac_rings_drain();
 	account_row(true);
 	lac_out_flush();
@@ -255,8 +262,10 @@ static void *run(void *unused)
 		answer();
 		lac_window_tick();
 		next = lac_window_due();
-		if (!lac_window_open())
+		if (!lac_window_open()) {
+			lac_cupti_drain(); /* what stays on between windows */
 			continue;
+		}
 		drain();
 		uint64_t now = lac_mono_ns();
 		if (now >= next_flush)
@@ -337,6 +346,7 @@ void lac_writer_forked(void)
 	for (int i = 0; i < QUESTIONS; i++)
 		atomic_store(&questions[i].state, IDLE);
 	atomic_store(&rung, 0);
+	atomic_store(&asleep, false);
 	atomic_store(&thread, 0);
 	atomic_store(&tid, 0);
 	atomic_store(&lac_ending, false);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -185,6 +186,93 @@ static void profiler(int times)
 	cudaDeviceSynchronize();
 }
 
+/* A process that forks before it knows of CUDA; the child has a graph from before its windows. In each window three runs of it. */
+static void forked_graphs(int windows)
+{
+	void *stream, *graph, *exec;
+	const pid_t child = fork();
+	if (child > 0) {
+		int status;
+		if (waitpid(child, &status, 0) != child || status != 0)
+			bad("the child failed");
+		return;
+	}
+	cuInit(0);
+	cudaStreamCreate(&stream);
+	cudaStreamBeginCapture(stream, 0);
+	launch("captured", 1, stream);
+	launch("captured", 2, stream);
+	cudaStreamEndCapture(stream, &graph);
+	cudaGraphInstantiate(&exec, graph, 0);
+	for (int i = 0; i < windows; i++) {
+		for (int k = 0; k < 5; k++)
+			cudaGraphLaunch(exec, stream); /* not synchronised: they end in the window */
+		cudaProfilerStart();
+		for (int k = 0; k < 3; k++)
+			cudaGraphLaunch(exec, stream);
+		launch("plain", 1, stream);
+		cudaProfilerStop();
+		nap(i % 2 == 0 ? 20 : 0);
+	}
+	cudaGraphLaunch(exec, stream);
+	cudaDeviceSynchronize();
+	cudaGraphExecDestroy(exec);
+	cudaGraphDestroy(graph);
+}
+
+/* What the agent's callback of a launch costs: that of the runtime and of the driver's call in it, each at its begin and end. */
+typedef struct {
+	uint32_t site, pad;
+	const char *function;
+	const void *parameters, *result;
+	const char *symbol;
+	void *context;
+	uint32_t context_id, pad_2;
+	uint64_t *data;
+	uint32_t correlation, pad_3;
+} callback_data;
+
+static void (*agent)(void *, uint32_t, uint32_t, const void *);
+static atomic_uint correlations;
+
+static void *cost_thread(void *arg)
+{
+	int result = 0;
+	uint64_t kept[2];
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (unsigned long i = 0; i < each; i++) {
+		callback_data d = {.result = &result, .context = (void *)0x1001, .context_id = 1, .correlation = 1000000 + atomic_fetch_add(&correlations, 1)};
+		for (int visit = 0; visit < 4; visit++) { /* runtime, driver, driver, runtime */
+			const int driver = visit == 1 || visit == 2;
+			d.site = visit > 1;
+			d.data = &kept[driver];
+			agent(NULL, driver ? 1 : 2, driver ? 307 : 211, &d);
+		}
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	*(double *)arg = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)each;
+	return NULL;
+}
+
+static void cost(int threads, const char *soname)
+{
+	pthread_t t[64];
+	double ns[64], sum = 0;
+	launch("first", 1, NULL);
+	void *cupti = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+	void (*(*get)(void))(void *, uint32_t, uint32_t, const void *);
+	void *symbol = cupti != NULL ? dlsym(cupti, "fake_cupti_subscriber") : NULL;
+	memcpy(&get, &symbol, sizeof symbol);
+	if (get == NULL || (agent = get()) == NULL || threads > 64)
+		bad("there is no agent");
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, cost_thread, &ns[i]);
+	for (int i = 0; i < threads; i++, sum += ns[i - 1])
+		pthread_join(t[i], NULL);
+	printf("%.1f\n", sum / threads);
+}
+
 /* A launch each 5 ms, for so many seconds. */
 static void steady(int seconds)
 {
@@ -301,6 +389,10 @@ int main(int n, char **arg)
 		restart(number, 0);
 	else if (strcmp(what, "profiler") == 0)
 		profiler(number);
+	else if (strcmp(what, "forked-graphs") == 0)
+		forked_graphs(number);
+	else if (strcmp(what, "cost") == 0)
+		cost(number, "libcupti.so.13");
 	else if (strcmp(what, "steady") == 0)
 		steady(number);
 	else if (strcmp(what, "forks") == 0)

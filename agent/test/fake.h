@@ -54,6 +54,7 @@ typedef struct fake_node {
 typedef struct fake_graph {
 	uint32_t id;
 	struct fake_graph *from;
+	int traced; /* graphs were traced as a whole when it was instantiated */
 	fake_node *first, *last;
 } fake_graph;
 

@@ -22,7 +22,7 @@ typedef struct {
 API _Atomic(const fake_hooks *) fake_cuda_hooks;
 
 static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int ready;
+API atomic_int fake_cuda_ready;
 static pid_t owner;
 static atomic_uint correlation, streams = 7, graphs, events, contexts = 1, modules;
 static atomic_ullong nodes = 1u << 20;
@@ -52,6 +52,54 @@ API int cuDriverGetVersion(int *version)
 	return OK;
 }
 
+/* --- devices: the same numbers as fake_cupti.c's records ----------------------------------------------------------- */
+
+static int known(int device) { return !atomic_load(&fake_cuda_ready) ? NOT_INITIALIZED : device >= 0 && device < FAKE_DEVICES ? OK : 101; }
+
+API int cuDeviceGet(int *device, int ordinal)
+{
+	*device = ordinal;
+	return known(ordinal);
+}
+
+API int cuDeviceGetName(char *name, int size, int device)
+{
+	snprintf(name, (size_t)size, "Fake GPU");
+	return known(device);
+}
+
+API int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	*bytes = 80000000000u + (size_t)device;
+	return known(device);
+}
+
+API int cuDeviceGetUuid(uint8_t *uuid, int device)
+{
+	for (int i = 0; i < 16; i++)
+		uuid[i] = (uint8_t)(i * 16 + device);
+	return known(device);
+}
+
+API int cuDeviceGetAttribute(int *value, int which, int device)
+{
+	switch (which) {
+	case 10: *value = 32; break;
+	case 13: *value = 1980000 + device; break;
+	case 16: *value = 132 + device; break;
+	case 36: *value = 4000000 + device; break;
+	case 37: *value = 4000; break;
+	case 38: *value = 50000000 + device; break;
+	case 39: *value = 2048; break;
+	case 75: *value = 9; break;
+	case 76: *value = device; break;
+	case 81: *value = 233472; break;
+	case 82: *value = 65536; break;
+	default: return 1;
+	}
+	return known(device);
+}
+
 static void inject(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -73,10 +121,10 @@ API int cuInit(unsigned flags)
 {
 	(void)flags;
 	pthread_mutex_lock(&once);
-	if (!atomic_load(&ready)) {
+	if (!atomic_load(&fake_cuda_ready)) {
 		owner = getpid();
 		inject();
-		atomic_store(&ready, 1);
+		atomic_store(&fake_cuda_ready, 1);
 		if (hooks() != NULL)
 			hooks()->context(1, 0);
 	}
@@ -348,6 +396,7 @@ API int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags)
 	}
 	if (hooks() != NULL)
 		hooks()->resource(18, NULL, &(fake_graph_data){.graph = g, .exec = g});
+	g->traced = hooks() != NULL && hooks()->graphs_whole();
 	*exec = g;
 	return end(c);
 }
@@ -364,7 +413,7 @@ API int cudaGraphLaunch(void *exec, void *stream)
 		if (!whole)
 			work(w);
 	}
-	if (whole)
+	if (whole && g->traced)
 		hooks()->graph_run(c.corr, g->id, device, context(), number(stream), start, start + duration());
 	return end(c);
 }

@@ -1,8 +1,9 @@
 /* A libcupti without a GPU: records of release VERSION (a macro: 18 is 11.8 … 28 is 12.9.1, then 130000 …) of what the fake driver
  * does, handed over as the real one does it: a worker of its own, a buffer a thread from 13.0 on, records that end later than they begin,
  * buffers held back while one has not ended, a forced flush that gives those up. It aborts where a client breaks a rule:
- * a call from a buffer's callback, a flush from a resource's, anything after cuptiFinalize or in a fork, cuptiFinalize outside a call's end,
- * no buffer before 12.9, a crooked one. Names of kernels die with cuptiFinalize.
+ * a call from a buffer's callback, a flush from a resource's, graphs as a whole (GRAPH_TRACE) from a call's, anything after cuptiFinalize or in a fork, cuptiFinalize outside a call's end,
+ * no buffer before 12.9, a crooked one. Devices are told only while CUDA comes up, and runs of graphs as a whole only of those that
+ * were instantiated while the kind was on. Names of kernels die with cuptiFinalize.
  *
  * FAKE_SUBSCRIBE=N: cuptiSubscribe gives result N. FAKE_ENABLE=KIND:N: so does enabling that kind. FAKE_STUCK=NAME: kernels of that name never end.
  * FAKE_UNLINKED=1: kernels name their call only while calls are recorded. */
@@ -72,7 +73,6 @@ static void *user;
 static char subscribed; /* its address is the handle */
 static atomic_bool is_subscribed, shared;
 static atomic_bool kinds[KINDS], callbacks[DOMAINS][CBIDS];
-static atomic_schar api[DOMAINS][CBIDS]; /* 0 as the kind is; 1 on, -1 off, said for this call */
 static pid_t owner;
 static void (*requested)(uint8_t **, size_t *, size_t *);
 static void (*completed)(void *, uint32_t, uint8_t *, size_t, size_t);
@@ -80,7 +80,7 @@ static void (*requested2)(uint8_t **, size_t *, size_t *, void *);
 static void (*completed2)(uint8_t *, size_t, size_t, void *);
 static atomic_uint tid_type;
 
-static _Thread_local bool in_buffer_callback, in_resource_callback, in_exit_callback;
+static _Thread_local bool in_buffer_callback, in_resource_callback, in_call_callback, in_exit_callback;
 static _Thread_local buffer *mine;
 static _Thread_local unsigned mine_epoch;
 static buffer *common;
@@ -282,8 +282,7 @@ typedef struct {
 static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, uint64_t start, uint64_t end, int result, void *const *parameters, uint32_t context, uint64_t *kept)
 {
 	const uint32_t kind = domain == 1 ? 4 : 5;
-	const int said = atomic_load(&api[domain][cbid]);
-	if (ends && (said > 0 || (on(kind) && said == 0))) {
+	if (ends && on(kind)) {
 		cupti_api r = {.kind = kind, .cbid = cbid, .start = start, .end = end, .process = (uint32_t)getpid(), .thread = thread(), .correlation = corr, .result = (uint32_t)result};
 		pthread_mutex_lock(&g);
 		put(&r, 0, 0, 0);
@@ -292,9 +291,10 @@ static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, u
 	if (!atomic_load(&is_subscribed) || !atomic_load(&callbacks[domain][cbid]))
 		return;
 	callback_data d = {.site = (uint32_t)ends, .parameters = parameters, .result = &result, .context = (void *)(uintptr_t)(0x1000 + context), .context_id = context, .data = kept, .correlation = corr};
+	in_call_callback = true;
 	in_exit_callback = ends;
 	subscriber(user, domain, cbid, &d);
-	in_exit_callback = false;
+	in_call_callback = in_exit_callback = false;
 }
 
 static void hook_work(const fake_work *w)
@@ -447,6 +447,9 @@ static uint32_t do_subscribe(void **handle, callback cb, void *with)
 	return OK;
 }
 
+/* For tests that call the client's callback themselves. */
+API callback fake_cupti_subscriber(void) { return subscriber; }
+
 API uint32_t cuptiSubscribe(void **handle, callback cb, void *with) { return do_subscribe(handle, cb, with); }
 
 static void check_handle(void *handle)
@@ -509,10 +512,17 @@ API uint32_t cuptiActivityRegisterCallbacks(void (*r)(uint8_t **, size_t *, size
 	return OK;
 }
 
+static bool cuda_ready(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	const atomic_int *ready = cuda != NULL ? dlsym(cuda, "fake_cuda_ready") : NULL;
+	return ready != NULL && atomic_load(ready);
+}
+
 static void put_devices(void)
 {
 	for (uint32_t d = 0; d < FAKE_DEVICES; d++) {
-		cupti_device r = {.kind = 8, .flags = 1, .bandwidth = 4000000000 + d, .memory = 80000000000 + d, .constant = 1, .l2 = 50000000 + d, .warp = 32, .clock = 1980000 + d, .engines = 3, .sms = 132 + d,
+		cupti_device r = {.kind = 8, .flags = 1, .bandwidth = 4000000000 + 1000 * d, .memory = 80000000000 + d, .constant = 1, .l2 = 50000000 + d, .warp = 32, .clock = 1980000 + d, .engines = 3, .sms = 132 + d,
 			.max_ipc = 4, .warps_per_sm = 64, .blocks_per_sm = 33, .shared_per_sm = 233472, .registers_per_sm = 65536, .registers_per_block = 65535, .shared_per_block = 49152, .threads_per_block = 1024,
 			.major = 9, .minor = d, .id = d, .name = "Fake GPU", .visible = 1, .tpcs = 66};
 		for (uint8_t i = 0; i < 16; i++)
@@ -532,8 +542,10 @@ static uint32_t set_kind(uint32_t kind, bool to)
 		return result;
 	if (kind >= KINDS || cupti_size(kind) == 0)
 		return INVALID;
+	if (kind == 51 && to && in_call_callback)
+		fault("GRAPH_TRACE switched on in a call's callback");
 	atomic_store(&kinds[kind], to);
-	if (kind == 8 && to)
+	if (kind == 8 && to && !cuda_ready())
 		put_devices();
 	return OK;
 }
@@ -595,20 +607,6 @@ API uint32_t cuptiSetThreadIdType(uint32_t type)
 	return OK;
 }
 
-__attribute__((unused)) static uint32_t set_api(uint32_t domain, uint32_t cbid, bool to)
-{
-	check(true);
-	if (cbid >= CBIDS)
-		return INVALID;
-	atomic_store(&api[domain][cbid], to ? 1 : -1);
-	return OK;
-}
-
-#if VERSION >= 23
-API uint32_t cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable) { return set_api(2, cbid, enable); }
-API uint32_t cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable) { return set_api(1, cbid, enable); }
-#endif
-
 API uint32_t cuptiGetGraphNodeId(void *node, uint64_t *id)
 {
 	check(true);
@@ -620,6 +618,15 @@ API uint32_t cuptiGetGraphId(void *graph, uint32_t *id)
 {
 	check(true);
 	*id = ((fake_graph *)graph)->id;
+	return OK;
+}
+
+API uint32_t cuptiGetDeviceId(void *context, uint32_t *id)
+{
+	check(true);
+	if (context == NULL)
+		return INVALID;
+	*id = (uint32_t)((uintptr_t)context - 0x1000) - 1; /* see hook_call */
 	return OK;
 }
 
@@ -659,9 +666,6 @@ API uint32_t cuptiFinalize(void)
 	requested = NULL, completed = NULL;
 	for (uint32_t i = 0; i < KINDS; i++)
 		atomic_store(&kinds[i], false);
-	for (uint32_t d = 0; d < DOMAINS; d++)
-		for (uint32_t i = 0; i < CBIDS; i++)
-			atomic_store(&api[d][i], 0);
 	for (name *n = names, *after; n != NULL; n = after) {
 		after = n->next;
 		memset(n->text, 'X', strlen(n->text));
@@ -731,17 +735,5 @@ API uint32_t cuptiGetTimestamp_v2(void *handle, uint64_t *t)
 {
 	check_handle(handle);
 	return cuptiGetTimestamp(t);
-}
-
-API uint32_t cuptiActivityEnableRuntimeApi_v2(void *handle, uint32_t cbid, uint8_t enable)
-{
-	check_handle(handle);
-	return set_api(2, cbid, enable);
-}
-
-API uint32_t cuptiActivityEnableDriverApi_v2(void *handle, uint32_t cbid, uint8_t enable)
-{
-	check_handle(handle);
-	return set_api(1, cbid, enable);
 }
 #endif
