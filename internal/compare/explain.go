@@ -150,7 +150,7 @@ func (c *comparison) faster(class string, t classTime) Cause {
 	}
 	calls := "as many launches as before"
 	if math.Abs(t.callsAfter-t.callsBefore) > callsSlack*t.callsBefore {
-		calls = fmt.Sprintf("%.0f launches a step, before %.0f", t.callsAfter, t.callsBefore)
+		calls = launchesOf(t.callsAfter, t.callsBefore)
 	}
 	return Cause{What: what + verb + ifLess(t.change(), "less", "more") + " time, " + calls, Ms: t.change(), Key: "kernels:" + class}
 }
@@ -327,5 +327,13 @@ func (c *comparison) launchWords() string {
 			where = ", most of the difference in " + in
 		}
 	}
-	return fmt.Sprintf(" (%.0f launches a step, before %.0f%s)", after, before, where)
+	return " (" + launchesOf(after, before) + where + ")"
+}
+
+func launchesOf(after, before float64) string {
+	noun := "launches"
+	if math.Round(after) == 1 {
+		noun = "launch"
+	}
+	return fmt.Sprintf("%.0f %s a step, before %.0f", after, noun, before)
 }

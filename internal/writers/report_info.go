@@ -70,8 +70,11 @@ func originFields(c *report.Contents) []field {
 			versions = append(versions, fmt.Sprintf("%s %d.%d", v.name, v.version/1000, v.version%1000/10))
 		}
 	}
-	if c.CUPTI > 0 {
-		versions = append(versions, fmt.Sprintf("CUPTI %d", c.CUPTI))
+	switch n := c.CUPTI; { // up to CUDA 12.9, which is 28, its versions counted up; 130001 is 13.0.1
+	case n >= 10_000:
+		versions = append(versions, fmt.Sprintf("CUPTI %d.%d.%d", n/10_000, n/100%100, n%100))
+	case n > 0:
+		versions = append(versions, fmt.Sprintf("CUPTI API %d", n))
 	}
 	out = append(out, field{"CUDA", strings.Join(versions, ", ")})
 	if c.Rank != nil {
