@@ -117,6 +117,9 @@ func (c *Case) deviceCount() float64 { return float64(max(1, len(c.Budgets))) }
 // shortName is a kernel's name without its return type, templates and arguments.
 func shortName(name string) string {
 	name = strings.TrimPrefix(name, "void ")
+	for _, nameless := range []string{"(anonymous namespace)::", "<unnamed>::"} { // of c++filt, of NVIDIA's tools
+		name = strings.ReplaceAll(name, nameless, "")
+	}
 	if i := strings.IndexAny(name, "<("); i > 0 {
 		name = name[:i]
 	}
