@@ -26,8 +26,7 @@ periodic_stall. Where the kinds of memory were not recorded the rule cannot judg
 	Fix: `
 Pin the batches, and copy without blocking:
 
-    loader = DataLoader(dataset, batch_size=64, num_workers=8,
-                        pin_memory=True)
+    loader = DataLoader(dataset, batch_size=64, pin_memory=True)
     x = x.to("cuda", non_blocking=True)
 
 Better still, copy the next batch on a stream of its own while this one is computed.`,
