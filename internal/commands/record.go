@@ -69,7 +69,8 @@ docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 			window:   flags.String("window", "whole", "`WHEN` is whole, or profiler: from cudaProfilerStart to cudaProfilerStop"),
 			armed:    flags.Bool("armed", false, "record nothing until lacuna record start"),
 			graph:    flags.String("cuda-graph", "node", "`LEVEL` is node: each kernel of a CUDA graph; or whole: a graph's run as one, at less cost"),
-			kinds:    flags.String("kinds", "", "record these `KINDS` only, with commas (default: all): "+strings.Join(recordKinds(), ", ")),
+			kinds: flags.String("kinds", "", "record these `KINDS` only, with commas, or all but those with - before them (default: all): "+strings.Join(recordKinds(), ", ")+
+				"; only if named, as they slow every CUDA call: "+strings.Join(recordSlowKinds(), ", ")),
 			sample:   flags.Int("sample", 0, "sample the CPUs too, `HZ` times a second (199), with Python's functions from 3.12 on"),
 			noGPU:    flags.Bool("no-gpu-metrics", false, "do not record clocks, power, temperature and use of the GPUs"),
 			interval: flags.Duration("interval", 100*time.Millisecond, "record the state of the GPUs every `TIME`"),
@@ -95,6 +96,14 @@ func statusFormats() []string { return []string{"text", "json"} }
 // recordKinds is what the agent can record (LACUNA_KINDS in agent/agent.h).
 func recordKinds() []string {
 	return []string{"kernel", "copy", "set", "runtime", "driver", "sync", "event", "memory", "overhead", "jit", "graph"}
+}
+
+// recordSlowKinds is CUPTI's own records of what the agent has from callbacks, or does without.
+func recordSlowKinds() []string { return []string{"api_records", "sync_records", "event_records"} }
+
+// recordParts can only be left out, for finding what costs.
+func recordParts() []string {
+	return []string{"context", "device", "stream", "module", "made", "tid"}
 }
 
 type recordCall struct {
@@ -251,8 +260,13 @@ func (c *recordCall) checkKinds() (string, error) {
 	}
 	kinds := strings.Split(strings.ReplaceAll(*c.kinds, " ", ""), ",")
 	for _, k := range kinds {
-		if !slices.Contains(recordKinds(), k) {
-			return "", oneOf("--kinds", k, recordKinds())
+		name, without := strings.CutPrefix(k, "-")
+		known := slices.Concat(recordKinds(), recordSlowKinds())
+		if without {
+			known = slices.Concat(recordKinds(), recordParts())
+		}
+		if err := oneOf("--kinds", name, known); err != nil {
+			return "", err
 		}
 	}
 	return strings.Join(kinds, ","), nil
