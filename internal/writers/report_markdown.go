@@ -35,14 +35,14 @@ func ReportMarkdown(w io.Writer, r *report.Report) error {
 	m.joinedKernels(r)
 	m.devices(r, digits)
 	m.fold("Start-up, left out of all figures", []string{"step", "ms", "why"}, "rrl", startupRows(r, m))
-	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m, digits))
+	m.fold("Kernels that take most", []string{"kernel", "ms per step", "% of step", "calls per step", "mean µs"}, "lrrrr", kernelRows(r, m))
 	if len(r.PerDevice) == 0 {
 		m.fold(hostOpsTitle, []string{"operator", "ms per step", "% of step", "calls per step"}, "lrrr", hostOpRows(r, m, digits))
 	} else {
-		m.fold("Operators and ranges, by the GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m, digits))
+		m.fold("Operators and ranges, by the GPU work that they launch", []string{"operator", "ms per step", "% of step", "calls per step", "host ms"}, "lrrrr", opRows(r, m))
 	}
-	m.fold("Copies", []string{"copy", "ms per step", "MB per step", "GB/s", "calls per step"}, "lrrrr", copyRows(r, m, digits))
-	m.fold("Where the host waits for the GPU", []string{"call", "in", "ms per step", "calls per step"}, "llrr", syncRows(r, m, digits))
+	m.fold("Copies", []string{"copy", "ms per step", "MB per step", "GB/s", "calls per step"}, "lrrrr", copyRows(r, m))
+	m.fold("Where the host waits for the GPU", []string{"call", "in", "ms per step", "calls per step"}, "llrr", syncRows(r, m))
 	m.fold("Longest gaps", []string{"at ms", "ms", "the host", "longest call", "after", "until"}, "rrllll", gapRows(r, m))
 	m.trust(r)
 	return m.err
@@ -119,15 +119,17 @@ func startupRows(r *report.Report, m *markdown) (rows [][]string) {
 	return rows
 }
 
-func kernelRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+func kernelRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, k := range r.TopKernels {
+		digits := tableDigits(r.Budget.StepMs(), r.TopKernels[0].MsPerStep)
 		rows = append(rows, []string{m.kernel(k.Name), fixed(k.MsPerStep, digits), percent(k.ShareOfStep), perStep(k.CallsPerStep), fixed(k.MeanUs, 1)})
 	}
 	return rows
 }
 
-func opRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+func opRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, o := range r.TopOps {
+		digits := tableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
 		rows = append(rows, []string{m.code(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
 	}
 	return rows
@@ -141,15 +143,17 @@ func hostOpRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 	return rows
 }
 
-func copyRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+func copyRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, c := range r.TopCopies {
+		digits := tableDigits(r.Budget.StepMs(), r.TopCopies[0].MsPerStep)
 		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), perStep(c.CallsPerStep)})
 	}
 	return rows
 }
 
-func syncRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
+func syncRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, s := range r.TopSyncs {
+		digits := tableDigits(r.Budget.StepMs(), r.TopSyncs[0].MsPerStep)
 		rows = append(rows, []string{m.code(s.Name), m.text(s.Where), fixed(s.MsPerStep, digits), perStep(s.CallsPerStep)})
 	}
 	return rows

@@ -11,7 +11,7 @@ func (p *printer) topKernels(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := msDigits(r.Budget.StepMs())
+	digits := tableDigits(r.Budget.StepMs(), r.TopKernels[0].MsPerStep)
 	var rows [][]string
 	for _, k := range r.TopKernels {
 		name := p.clean(kernelName(k.Name))
@@ -29,7 +29,7 @@ func (p *printer) topOps(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := msDigits(r.Budget.StepMs())
+	digits := tableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
 	var rows [][]string
 	if len(r.PerDevice) == 0 {
 		for _, o := range r.TopOps {
@@ -54,7 +54,7 @@ func (p *printer) topCopies(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := msDigits(r.Budget.StepMs())
+	digits := tableDigits(r.Budget.StepMs(), r.TopCopies[0].MsPerStep)
 	var rows [][]string
 	for _, c := range r.TopCopies {
 		rows = append(rows, []string{p.clean(c.Name), fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), perStep(c.CallsPerStep)})
@@ -76,7 +76,7 @@ func (p *printer) topSyncs(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := msDigits(r.Budget.StepMs())
+	digits := tableDigits(r.Budget.StepMs(), r.TopSyncs[0].MsPerStep)
 	var rows [][]string
 	for _, s := range r.TopSyncs {
 		name := p.clean(s.Name)

@@ -236,6 +236,15 @@ func msDigits(stepMs float64) int {
 	return 6 // a nanosecond
 }
 
+// tableDigits is how many decimals the milliseconds of a table need: those of the step, and two significant ones of its largest row
+// or more, which can be far shorter than the step.
+func tableDigits(stepMs, largestMs float64) int {
+	if !(largestMs > 0) {
+		return msDigits(stepMs)
+	}
+	return max(msDigits(stepMs), msDigits(largestMs)-1)
+}
+
 // fixed is v with a number of decimals, and "-" for what is no number. Whole thousands are set apart.
 func fixed(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
