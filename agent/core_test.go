@@ -22,6 +22,7 @@ import (
 // TestCore drives the agent's core (main, window, ring, writer, out, file, control) from a C program that holds it, test/core_driver.c,
 // built in three ways. What it did must be in the spools: none lost that is not counted.
 func TestCore(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	for _, build := range []struct {
 		name  string
 		flags []string
@@ -31,6 +32,7 @@ func TestCore(t *testing.T) {
 		{"thread", []string{"-O1", "-fsanitize=thread"}},
 	} {
 		t.Run(build.name, func(t *testing.T) {
+			t.Parallel()
 			d := coreDriver{build: build.name, path: compileCore(t, build.flags)}
 			for _, test := range []struct {
 				name string

@@ -15,6 +15,7 @@ import (
 
 // TestCupti builds the agent once for each sanitizer, and runs what threads and memory can break under all of them.
 func TestCupti(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		test func(*testing.T, cuptiStage)
