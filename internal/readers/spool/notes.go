@@ -3,6 +3,7 @@ package spool
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,44 +92,54 @@ func (x saying) String() string {
 // noteWords says what notes mean for who reads the capture.
 func (r *reading) noteWords() {
 	said := sayings{index: make(map[string]int)}
-	nobodys, agents, waiting := 0, 0, 0
 	for _, s := range r.streams {
-		state, aside := note{}, false
-		for _, n := range s.notes {
-			aside = aside || n.Kind == "refused" || n.Kind == "yielded"
-			switch n.Kind {
-			case "refused":
-				said.add(fmt.Sprintf("no GPU work was recorded: %s; end that tool, or have it record", because(n.Why, "another tool has CUPTI")), s)
-			case "yielded":
-				said.add("no GPU work was recorded: --yield leaves CUPTI to others", s)
-			case "taken", "calls", "graphs", "nvtx", "chain", "loss", "clock":
-				said.add(because(n.Why, n.Kind), s)
-			case "full":
-				said.add(fmt.Sprintf("for a while the spool could not be written (%s): what was recorded then is lost", because(n.Why, "the disk was full")), s)
-			case raw.NoteLost:
-				r.damaged(n.LostNote, s.name())
-			case "state":
-				state = n
-			}
+		r.streamWords(s, &said)
+	}
+	r.beginWords()
+	for _, x := range said.all {
+		r.warn(x.String())
+	}
+}
+
+// streamWords says it of one stream.
+func (r *reading) streamWords(s *stream, said *sayings) {
+	for _, n := range s.notes {
+		switch n.Kind {
+		case "refused":
+			said.add(fmt.Sprintf("no GPU work was recorded: %s; end that tool, or have it record", because(n.Why, "another tool has CUPTI")), s)
+		case "yielded":
+			said.add("no GPU work was recorded: --yield leaves CUPTI to others", s)
+		case "taken", "calls", "graphs", "nvtx", "chain", "loss", "clock":
+			said.add(because(n.Why, n.Kind), s)
+		case "full":
+			said.add(fmt.Sprintf("for a while the spool could not be written (%s): what was recorded then is lost", because(n.Why, "the disk was full")), s)
+		case raw.NoteLost:
+			r.damaged(n.LostNote, s.name())
 		}
-		if state.State == "failed" {
-			said.add("GPU work could not be recorded: "+because(state.Why, "lacuna doctor says what is missing"), s)
-		}
-		kernels := s.rows["Kernels"]
-		if !s.ended && !s.recorder && kernels.To > kernels.From {
-			said.add("its record has no end (killed, or still running): the last half second may be missing", s)
-		}
-		if s.from.Begin.Role == "" {
+	}
+	if state := s.noted("state"); state != nil && state.State == "failed" {
+		said.add("GPU work could not be recorded: "+because(state.Why, "lacuna doctor says what is missing"), s)
+	}
+	if kernels := s.rows["Kernels"]; !s.ended && !s.recorder && kernels.To > kernels.From {
+		said.add("its record has no end (killed, or still running): the last half second may be missing", s)
+	}
+}
+
+// beginWords says what there is to say of streams that do not tell who wrote them, and of recordings that never began.
+func (r *reading) beginWords() {
+	nobodys, agents, waited := 0, 0, 0
+	for _, s := range r.streams {
+		switch s.from.Begin.Role {
+		case "":
 			nobodys++
-		}
-		if s.from.Begin.Role == raw.RoleAgent {
+		case raw.RoleAgent:
 			agents++
-			if len(s.windows) == 0 && s.ended && state.State == "" && !aside {
-				waiting++
+			if s.ended && len(s.windows) == 0 && s.noted("state", "refused", "yielded") == nil {
+				waited++
 			}
 		}
 	}
-	if agents > 0 && waiting == agents {
+	if agents > 0 && waited == agents {
 		r.warn("recording never began: what it waited for did not come (lacuna record start, the steps of --steps, --delay, or with --window profiler cudaProfilerStart)")
 	}
 	switch {
@@ -137,9 +148,16 @@ func (r *reading) noteWords() {
 	case nobodys > 1:
 		r.warn(fmt.Sprintf("the beginnings of %d processes' streams are damaged: which processes they were is not known", nobodys))
 	}
-	for _, x := range said.all {
-		r.warn(x.String())
+}
+
+// noted is the last note of one of these kinds; nil: there is none.
+func (s *stream) noted(kinds ...string) *note {
+	for i := len(s.notes) - 1; i >= 0; i-- {
+		if slices.Contains(kinds, s.notes[i].Kind) {
+			return &s.notes[i]
+		}
 	}
+	return nil
 }
 
 func because(why, otherwise string) string {
