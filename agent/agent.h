@@ -68,7 +68,7 @@ typedef enum { LAC_OFF, LAC_ARMED, LAC_RECORDING, LAC_STOPPED, LAC_REFUSED, LAC_
  * waits (sync) and events come from callbacks. Only where they are named: api_records, sync_records, event_records, CUPTI's own records of the same,
  * which slow every call. A name with - before it is left out; with such names only, the rest is as in "". Left out can be, too, for finding what
  * costs: device, context, stream (CUPTI's records of them), module (callbacks of loading code), made (callbacks of graphs and nodes as they are
- * made), tid (asking CUPTI for the system's thread IDs; those of overheads are then unknown). LACUNA_KINDS=-jit,-tid,-module. */
+ * made), tid (asking CUPTI for the system's thread IDs; those of overheads are then found by the threads that have called CUDA). LACUNA_KINDS=-jit,-tid,-module. */
 
 /* As they were read by lac_settings_read; dir "" before. */
 const lac_settings *lac_set(void);
@@ -117,7 +117,7 @@ typedef struct {
 
 /* What a thread keeps for others than ring.c, zeroed when it begins. The numbers are of this thread, and of those that had its place before. */
 typedef struct {
-	uint32_t tid;
+	uint32_t tid, pthread;        /* pthread: pthread_self, as CUPTI cuts it */
 	uint32_t outer, outer_domain; /* calls.c: the call under way, by its correlation */
 	uint32_t context;             /* of the last call */
 	uint32_t calls;               /* so many were recorded */
@@ -145,6 +145,8 @@ lac_ring_count lac_rings_count(void);
 size_t lac_rings_memory(void);
 /* Writer's thread: everything that was handed over goes to out.c. Returns how many rows. */
 size_t lac_rings_drain(void);
+/* Writer's thread: the ID of a living thread that handed something over, by its pthread_self; 0: there is none. */
+uint32_t lac_rings_tid(uint32_t pthread);
 /* In a child, after fork: forget what the parent's threads had. */
 void lac_rings_forked(void);
 

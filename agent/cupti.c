@@ -207,6 +207,8 @@ static void note(void)
 	lac_kinds_note(kinds, sizeof kinds);
 	snprintf(fields, sizeof fields, "\"version\":%u,\"driver\":%d,\"library\":\"%s\",\"shared\":%s,%s", lac_cupti.version, lac_cupti.driver, path, lac_cupti.shared ? "true" : "false", kinds);
 	lac_out_note("cupti", fields);
+	if (!lac_set()->nodes && lac_kinds_group("graph") && !lac_kinds_have(CUPTI_GRAPH_TRACE) && lac_kinds_late())
+		lac_out_note("graphs", "\"why\":\"kernels of CUDA graphs are recorded one by one: graphs as a whole can be recorded only from the program's start on\"");
 	char kernel[256] = "";
 	FILE *f = fopen("/proc/version", "re");
 	if (f != NULL) {

@@ -5,7 +5,9 @@ package agent
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -281,8 +283,9 @@ func cuptiLeftOut(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_KINDS=-jit,-module,-made,-context,-stream,-tid,-copy"}, "everything")
 	is(t, "what was left out", len(r.JITs)+len(r.Modules)+len(r.Graphs)+len(r.Contexts)+len(r.StreamsR)+len(r.Copies), 0)
 	is(t, "kernels", len(r.Kernels), 18)
-	for _, o := range r.Over {
-		is(t, "thread", o.Tid, 0)
+	is(t, "overheads", len(r.Over), 2)
+	for _, o := range r.Over { // CUPTI names threads by pthread_self then
+		is(t, "thread", o.Tid, r.Calls[0].Tid)
 	}
 	r = s.run(t, 130000, []string{"LACUNA_KINDS=kernel,copy,-copy"}, "everything")
 	is(t, "kernels", len(r.Kernels), 18)
@@ -361,4 +364,23 @@ func cuptiSuccessor(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_WINDOW=armed"}, "successor", "libcupti.so.13")
 	is(t, "notes of refusals", len(r.Notes["refused"]), 1)
 	is(t, "windows", len(r.Windows), 4)
+}
+
+// BenchmarkCallbacks is what the agent's callbacks of a launch cost, in ns: the runtime's call and the driver's in it, by one thread and by 8.
+func BenchmarkCallbacks(b *testing.B) {
+	s := buildCuptiStage(b, "plain")
+	for _, threads := range []string{"1", "8"} {
+		b.Run(threads, func(b *testing.B) {
+			for b.Loop() {
+				cmd := exec.Command(s.dir+"/work", "cost", threads, "200000")
+				cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+s.release(b, 130000)+":"+s.dir, "CUDA_INJECTION64_PATH="+s.dir+"/liblacuna.so", "LACUNA_DIR="+b.TempDir())
+				out, err := cmd.Output()
+				ns, bad := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+				if err != nil || bad != nil {
+					b.Fatalf("%v: %q", err, out)
+				}
+				b.ReportMetric(ns, "launch-ns")
+			}
+		})
+	}
 }

@@ -24,7 +24,7 @@ type cuptiStage struct {
 }
 
 // build compiles what is the same for all releases. sanitizer: a name of those below.
-func buildCuptiStage(t *testing.T, sanitizer string) cuptiStage {
+func buildCuptiStage(t testing.TB, sanitizer string) cuptiStage {
 	t.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("NO C COMPILER: the agent was not tested")
@@ -41,7 +41,7 @@ func buildCuptiStage(t *testing.T, sanitizer string) cuptiStage {
 	return s
 }
 
-func (s cuptiStage) compile(t *testing.T, env string, command []string) {
+func (s cuptiStage) compile(t testing.TB, env string, command []string) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env)
@@ -51,7 +51,7 @@ func (s cuptiStage) compile(t *testing.T, env string, command []string) {
 }
 
 // release adds the fake CUPTI of a release; its folder is what run wants.
-func (s cuptiStage) release(t *testing.T, version int) string {
+func (s cuptiStage) release(t testing.TB, version int) string {
 	t.Helper()
 	dir := fmt.Sprintf("%s/%d", s.dir, version)
 	if _, err := os.Stat(dir); err != nil {

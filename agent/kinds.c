@@ -119,8 +119,6 @@ void lac_kinds_begin(bool early)
 	for (size_t i = 0; i < KINDS && early; i++)
 		if (kinds[i].early && wanted(&kinds[i]))
 			turn_kind(&kinds[i], true);
-	if (!early && !lac_set()->nodes && lac_kinds_group("graph"))
-		lac_out_note("graphs", "\"why\":\"kernels of CUDA graphs are recorded one by one: graphs as a whole can be recorded only from the program's start on\"");
 }
 
 bool lac_kinds_late(void) { return atomic_load_explicit(&late, memory_order_relaxed); }

@@ -62,6 +62,9 @@ static call calls[2][CALLS];
 enum { LAUNCHES = 1 << 16 };
 static uint32_t launches[LAUNCHES];
 
+/* A thread as CUPTI names it: subscribe.c. Not in records of calls, which are there only by choice. */
+static uint32_t tid_of(uint32_t thread) { return lac_kinds_group("tid") ? thread : lac_rings_tid(thread); }
+
 /* False: the record has not ended, or carries no time at all (known faults of CUPTI); such are counted and not written. */
 static bool ended(uint64_t start, uint64_t end)
 {
@@ -196,8 +199,8 @@ static void overhead(uint32_t version, const uint8_t *r)
 	if (!ended(u64(r, 24), u64(r, 32)))
 		return;
 	spool_overhead row = {.start = u64(r, 24), .end = u64(r, 32), .kind = u32(r, 4), .object = u32(r, 8), .corr = NONE};
-	if (row.object == OF_THREAD && lac_kinds_group("tid"))
-		row.tid = u32(r, 16); /* of {process, thread} */
+	if (row.object == OF_THREAD)
+		row.tid = tid_of(u32(r, 16)); /* of {process, thread} */
 	if (version >= CUPTI_12_2)
 		row.corr = u32(r, 40);
 	PUT(overhead, row);
@@ -252,7 +255,7 @@ static void jit(uint32_t version, const uint8_t *r)
 		.start = u64(r, 16), .end = u64(r, 24), .entry = u32(r, 4), .operation = u32(r, 8), .device = u32(r, 12), .corr = u32(r, 32), .bytes = u64(r, 48), .path = name_id(str(r, 56)),
 	};
 	if (version >= CUPTI_12_4)
-		row.tid = u32(r, 68);
+		row.tid = tid_of(u32(r, 68));
 	PUT(jit, row);
 }
 

@@ -24,7 +24,8 @@ enum {
 	FIRST_RING = 32 << 10,
 	LAST_RING = 2 << 20,  /* a ring grows no larger, but for one row that needs it */
 	GROW_WAKES = 8,       /* so often half full in one flush: larger, so that the writer sleeps */
-	TEXT_MAX = 16 << 10,
+	TEXT_MAX = 16 << 10,  /* bytes */
+	POINTER = UINT16_MAX, /* instead of a length */
 	TEXTS_MAX = 8,
 	SLAB = 64,            /* lanes that are made at a time */
 	SLABS = 1024,
@@ -51,7 +52,6 @@ typedef struct {
 typedef struct {
 	uint16_t at, bytes; /* POINTER: of a text that stays, only where it is */
 } text_head;
-enum { POINTER = UINT16_MAX };
 
 enum { FREE, LIVE, DEAD }; /* a lane's state */
 
@@ -137,6 +137,7 @@ static lane *my_lane(void)
 	if (!l)
 		return NULL;
 	l->self.tid = (uint32_t)syscall(SYS_gettid);
+	l->self.pthread = (uint32_t)(uintptr_t)pthread_self();
 	l->self.outer = l->self.outer_domain = l->self.context = l->self.calls = 0;
 	l->direct = false;
 	l->busy = 0;
@@ -349,6 +350,15 @@ lac_ring_count lac_rings_count(void)
 		}
 	}
 	return c;
+}
+
+uint32_t lac_rings_tid(uint32_t pthread)
+{
+	lane *l;
+	for (unsigned i = 0, n = atomic_load(&lanes); i < n; i++)
+		if ((l = lane_at(i)) && atomic_load_explicit(&l->state, memory_order_acquire) == LIVE && l->self.pthread == pthread)
+			return l->self.tid;
+	return 0;
 }
 
 size_t lac_rings_memory(void)

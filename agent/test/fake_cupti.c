@@ -384,7 +384,7 @@ static void hook_context(uint32_t context, uint32_t device)
 	contexts_seen[device] = true;
 	cupti_context r = {.kind = 9, .context = context, .device = device, .api = 1, .null_stream = (uint16_t)(6 + context), .parent = 97, .process = 98};
 	put_one(9, &r);
-	cupti_jit j = {.kind = 52, .entry = 2, .operation = 1, .device = device, .start = now() - 10, .end = now(), .correlation = 55, .operation_correlation = 99, .cache_size = 1234, .path = "/cache/x", .process = 1, .thread = tid()};
+	cupti_jit j = {.kind = 52, .entry = 2, .operation = 1, .device = device, .start = now() - 10, .end = now(), .correlation = 55, .operation_correlation = 99, .cache_size = 1234, .path = "/cache/x", .process = 1, .thread = thread()};
 	put_one(52, &j);
 }
 

@@ -34,7 +34,16 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 uint64_t lac_real_ns(void) { return now_ns(); }
-uint64_t lac_cycles(void) { return now_ns(); }
+/* Counted, not measured, in the scenario timing: an event's second reading is 10 after its first, or what is next. */
+static bool counted;
+static uint64_t cycles, next_takes = 10;
+uint64_t lac_cycles(void)
+{
+	if (!counted)
+		return now_ns();
+	cycles += next_takes;
+	return cycles;
+}
 
 size_t lac_json(char *to, size_t size, const char *text)
 {
