@@ -2,7 +2,7 @@
 
 /* Calls of CUDA, from callbacks of the calls themselves. CUPTI has records of calls (RUNTIME, DRIVER), but with either kind on, every call
  * goes through CUPTI, and a framework asks several times per launch (cudaGetDevice, cudaEventQuery): launch-bound loops took 1.2 to 1.3
- * times as long, against 1.03 to 1.1 with kernels and callbacks of the calls that matter (H200, CUPTI 13.0; docs/capture.md). To
+ * times as long, against 1.03 to 1.12 with kernels and callbacks of the calls that matter (H200, CUPTI 13.0; docs/capture.md). To
  * have CUPTI record single calls works only from the start of CUDA on, not later.
  *
  * What matters: what launches, copies, sets, waits, allocates, frees, builds graphs, loads code, or makes streams and contexts.
