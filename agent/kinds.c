@@ -43,6 +43,7 @@ static atomic_bool late;
 /* Resource callbacks. */
 static const uint32_t modules[] = {6, 7}, graphs[] = {9, 11, 18, 19}, nodes[] = {13, 20};
 
+/* Whether the setting has this name, with - before it or without; any: whether it has some name of that sort. */
 static bool listed(const char *group, bool minus, bool *any)
 {
 	const size_t n = strlen(group);
@@ -50,7 +51,7 @@ static bool listed(const char *group, bool minus, bool *any)
 	for (const char *at = lac_set()->kinds, *next; *at != 0; at = next) {
 		const size_t length = strcspn(at, ",");
 		next = at + length + (at[length] == ',');
-		if ((*at == '-') != minus)
+		if (length == 0 || (*at == '-') != minus)
 			continue;
 		*any = true;
 		if (length == n + minus && strncmp(at + minus, group, n) == 0)
