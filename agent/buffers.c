@@ -6,6 +6,7 @@
  * CUPTI's callbacks, it can free what it gets. A buffer that CUPTI has is never freed. */
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cupti.h"
 
@@ -72,6 +73,37 @@ static uint64_t records_in(size_t valid)
 {
 	const uint64_t mean = seen_records > 0 ? seen_bytes / seen_records : A_KERNEL;
 	return mean > 0 && valid > mean ? (valid + mean / 2) / mean : valid > 0;
+}
+
+void lac_buffers_prepare(void)
+{
+	enum { READY = 4 };
+	for (;;) {
+		unsigned ready = 0;
+		lock();
+		for (unsigned i = 0; i < used; i++)
+			ready += all[i].state == FREE;
+		lac_buffer *b = ready < READY && bytes + FULL_SIZE <= limit / 4 ? entry() : NULL;
+		if (b == NULL) {
+			unlock();
+			return;
+		}
+		b->state = READ; /* nobody's, while it is allocated */
+		bytes += FULL_SIZE;
+		unlock();
+		uint8_t *data = malloc(FULL_SIZE);
+		if (data != NULL)
+			memset(data, 0, FULL_SIZE);
+		lock();
+		b->data = data;
+		b->size = data != NULL ? FULL_SIZE : 0;
+		b->state = data != NULL ? FREE : NONE;
+		if (data == NULL)
+			bytes -= FULL_SIZE;
+		unlock();
+		if (data == NULL)
+			return;
+	}
 }
 
 void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)

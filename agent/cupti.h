@@ -107,6 +107,9 @@ void lac_buffer_requested2(uint8_t **buffer, size_t *size, size_t *records, void
 void lac_buffer_completed2(uint8_t *buffer, size_t size, size_t valid, void *info);
 /* Bounds all buffers; may_refuse: CUPTI bears to get none (12.9 on). */
 void lac_buffers_limit(size_t bytes, bool may_refuse);
+/* Has a few buffers ready, their pages in memory. Else the first launch of a window pays for that: CUPTI clears a new buffer on the
+ * thread that launches, 0.4 to 0.5 ms as its own record of overhead says (H200, CUPTI 13.0). */
+void lac_buffers_prepare(void);
 /* Writer's thread: the oldest filled buffer, NULL when none waits; after it was read it is given back. */
 lac_buffer *lac_buffers_take(uint8_t **data, size_t *valid);
 void lac_buffers_give(lac_buffer *buffer, size_t valid, uint64_t records);

@@ -107,6 +107,7 @@ static bool attempt(const char *path, bool loaded)
 		snprintf(why, sizeof why, "%.300s: CUPTI answers %u %.100s%s", lac_cupti.path, result, lac_cupti_result(result), result == CUPTI_TOO_NEW ? " (newer than the driver?)" : "");
 		return false; /* it stays loaded: unloading would pull its threads' code away */
 	}
+	lac_buffers_prepare();
 	outcome = 0;
 	return true;
 }
