@@ -203,6 +203,7 @@ static void account_row(bool always)
 /* --- the thread ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t next_flush, next_clock;
+static unsigned flushes; /* that came soon */
 static atomic_bool clock_due;
 static bool saw_kernels;
 
@@ -227,6 +228,17 @@ static void drain(void)
 	lac_rings_drain();
 }
 
+/* The first flushes of a process come soon: a worker that is forked and ends by _exit may live for milliseconds. */
+static uint64_t pause_ms(void)
+{
+	enum { SOON_MS = 20 };
+	const uint64_t soon = (uint64_t)SOON_MS << flushes;
+	if (soon >= lac_set()->flush_ms)
+		return lac_set()->flush_ms;
+	flushes++;
+	return soon;
+}
+
 static void period(uint64_t now)
 {
 	if (lac_window_gpu())
@@ -245,7 +257,7 @@ static void period(uint64_t now)
 	account_row(false);
 	lac_out_flush();
 	lac_rings_period();
-	next_flush = now + lac_set()->flush_ms * (uint64_t)1000000;
+	next_flush = now + pause_ms() * 1000000;
 }
 
 static void *run(void *unused)
@@ -351,6 +363,7 @@ void lac_writer_forked(void)
 	atomic_store(&tid, 0);
 	atomic_store(&lac_ending, false);
 	next_flush = next_clock = 0;
+	flushes = 0;
 	saw_kernels = false;
 	memset(&lac_accounts, 0, sizeof lac_accounts);
 	atomic_store(&lac_cpu_ns, 0);

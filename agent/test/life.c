@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		if (child == 0) {
 			life_ranges("worker", "batch", 50);
 			if (i % 2) {
-				usleep(600000); /* its agent writes */
+				usleep(1500000); /* its agent writes, also on a busy machine */
 				_exit(0);
 			}
 			exit(0);
