@@ -91,6 +91,10 @@ life.life_nvtx(); life.life_cuda(); push("run"); ranges("d", "x", 500); life.lif
 	if r.streams[0].ended() != "" {
 		t.Errorf("ended by %s", r.streams[0].ended())
 	}
+	// The first flushes come soon, whatever the period is.
+	r = l.python(t, []string{"LACUNA_FLUSH_MS=60000"}, `life.life_nvtx(); ranges("d", "x", 5); time.sleep(1); os._exit(0)`)
+	r.must(t, 1)
+	r.streams[0].is(t, "x 5", 0)
 	if r = l.python(t, nil, `life.life_nvtx(); life.life_cuda(); push("run"); life.life_launch(100); os._exit(0)`); r.exit != 0 || r.took > 10*time.Second {
 		t.Errorf("at once: exit %d after %v", r.exit, r.took)
 	}

@@ -47,6 +47,7 @@ type fakeAgent struct {
 	w     *spool.Writer
 	state string
 	rows  int64
+	held  int // kernels in buffers
 }
 
 // newFakeAgent does what the agent does when it is loaded.
@@ -85,6 +86,10 @@ func (a *fakeAgent) answer(request string) string {
 		a.state = StateRecording
 		_ = a.w.Append(spool.Window{Time: spool.Real(time.Now().UnixNano()), On: 1, Why: a.w.Text(request)})
 	case word == "stop" && a.w != nil:
+		if a.held > 0 { // takes a moment to write, as the real one's rings do
+			time.Sleep(100 * time.Millisecond)
+			a.append(a.held)
+		}
 		a.state = StateStopped
 		_ = a.w.Append(spool.Window{Time: spool.Real(time.Now().UnixNano()), Why: a.w.Text(request)})
 	}
@@ -125,13 +130,18 @@ func (a *fakeAgent) kernels(n int) {
 	if a.state != StateRecording {
 		return
 	}
+	a.append(n)
+	_ = a.w.Flush()
+}
+
+// append is kernels under the lock.
+func (a *fakeAgent) append(n int) {
 	now := uint64(time.Now().UnixNano())
 	for i := range n {
 		_ = a.w.Append(spool.Kernel{Start: spool.GPU(now + uint64(i)), End: spool.GPU(now + uint64(i) + 1), Name: a.w.Text("gemm")})
 	}
 	a.rows += int64(n)
 	_ = a.w.Append(spool.Account{Records: uint64(a.rows), Kernels: uint64(a.rows)})
-	_ = a.w.Flush()
 }
 
 // program is a program that is recorded. words say what it does, one after the other; "cuda" loads the agent.
@@ -146,6 +156,8 @@ func program(words []string) int {
 			a = newFakeAgent()
 		case "kernels":
 			a.kernels(n)
+		case "hold": // kernels that are written only when recording is stopped
+			a.held = n
 		case "note":
 			kind, fields, _ := strings.Cut(how, ":")
 			_ = a.w.Note(kind, json.RawMessage(fields))

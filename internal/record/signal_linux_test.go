@@ -115,6 +115,17 @@ func TestPassesSignals(t *testing.T) {
 	}
 }
 
+// A program without a handler is gone with the signal: its agent writes what it holds before the program gets it.
+func TestAgentsWriteBeforeTheSignal(t *testing.T) {
+	t.Parallel()
+	r := begin(t, alone, Whole, "cuda", "hold=6", "sleep=20000")
+	r.spoolDir()
+	r.signal(syscall.SIGTERM)
+	if status := r.end(); status != 128+15 || !strings.Contains(r.said.String(), "kernels: 6\n") {
+		t.Errorf("exit status %d:\n%s", status, r.said)
+	}
+}
+
 // A program that goes on after Ctrl-C: what is recorded is saved at once, and again at the end. Ctrl-C again kills it.
 func TestStubbornProgram(t *testing.T) {
 	t.Parallel()
