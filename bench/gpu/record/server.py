@@ -2,12 +2,12 @@
 
   python3 server.py SOCKET          under whatever tool is to be measured
 
-A request is one line of JSON, {"case", "variant", "mode", "windows", "steps"}; so is the answer. Modes:
+A request is one line of JSON, {"case", "variant", "mode", "steps"}; so is the answer. Modes:
 
-  plain    the program's own clock, unprofiled: windows of steps, as workloads/harness.py has them
-  torch    the same inside torch.profiler (CPU and CUDA activities, no schedule, no export)
   marked   cudaProfilerStart, steps with NVTX, cudaProfilerStop, as for nsys --capture-range=cudaProfilerApi
-  toggled  plain, then `lacuna record start` on itself, plain, stop, plain: ms of each; LACUNA names the binary
+  held     the program is built and warmed up, the answer is {}, and it waits. Then a line is a command:
+           "window": `steps` steps, {"ms"}: of one step, by the program's own clock; "profiled": the same inside torch.profiler (CPU and CUDA
+           activities); "start", "stop": `lacuna record start|stop` on itself, LACUNA names the binary; "end"
 """
 import ctypes
 import json
@@ -34,44 +34,60 @@ def control(verb):
     subprocess.run([os.environ["LACUNA"], "record", verb, "--pid", str(os.getpid())], check=True, stdout=subprocess.DEVNULL)
 
 
-def run(ask):
+def run(ask, lines):
     c = cases.CASES[ask["case"]]
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
     step = c.build(ask["variant"])
-    steps, windows, mode = ask.get("steps") or max(c.steps, c.plain_steps), ask.get("windows", 5), ask["mode"]
-    if mode == "marked":
+    if ask["mode"] == "marked":
         r = harness.run_nvtx(step, ask.get("steps") or c.steps, c.warmup, False)
         r["step_ms"] = r.pop("step_ms_under_nsys")
         return r
-    if mode == "torch":
-        from torch.profiler import ProfilerActivity, profile
-        for i in range(c.warmup):
-            step(i, quiet)
-        harness.sync()
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]):
-            values, _ = harness.timed_windows(step, steps, windows, c.warmup)
-        return {"windows_ms": values}
     for i in range(c.warmup):
         step(i, quiet)
-    values, at = harness.timed_windows(step, steps, windows, c.warmup)
-    r = {"windows_ms": values}
-    if mode == "toggled":
-        control("start")
-        r["recording_ms"], at = harness.timed_windows(step, steps, windows, at)
-        control("stop")
-        r["stopped_ms"], at = harness.timed_windows(step, steps, windows, at)
-    return r
+    hold(Held(step, ask["steps"], c.warmup), lines)
+    return {}
 
 
-def answer(ask):
+class Held:
+    """A program between windows. Two steps before each are not timed: the process has slept since the last."""
+
+    def __init__(self, step, steps, at):
+        self.step, self.steps, self.at = step, steps, at
+
+    def window(self):
+        for _ in range(2):
+            self.step(self.at, quiet)
+            self.at += 1
+        values, self.at = harness.timed_windows(self.step, self.steps, 1, self.at)
+        return {"ms": values[0]}
+
+    def profiled(self):
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]):
+            return self.window()
+
+
+def hold(held, lines):
+    do = {"window": held.window, "profiled": held.profiled, "start": lambda: control("start"), "stop": lambda: control("stop")}
+    got = {}
+    while True:
+        lines.write(json.dumps(got).encode() + b"\n")
+        lines.flush()
+        command = lines.readline().decode().strip()
+        if command not in do:
+            return
+        got = do[command]() or {}
+
+
+def answer(ask, lines):
     """The answer of a forked process. It ends as C programs end, so that a tool's exit handlers run."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read)
         try:
-            r = run(ask)
+            r = run(ask, lines)
         except Exception:
             r = {"error": traceback.format_exc()[-800:]}
         r["pid"] = os.getpid()
@@ -93,7 +109,7 @@ def main():
     client, _ = listener.accept()
     lines = client.makefile("rwb")
     for line in lines:
-        lines.write(answer(json.loads(line)) + b"\n")
+        lines.write(answer(json.loads(line), lines) + b"\n")
         lines.flush()
 
 

@@ -39,13 +39,22 @@ class Server:
                 time.sleep(0.1)
         raise SystemExit(f"{self.name}: its server did not start; see {self.log.name}")
 
-    def ask(self, **what):
+    def tell(self, line):
         try:
-            self.client.write(json.dumps(what).encode() + b"\n")
+            self.client.write(line.encode() + b"\n")
             self.client.flush()
+        except OSError:
+            pass  # said by hear
+
+    def hear(self):
+        try:
             return json.loads(self.client.readline() or b'{"error": "the server ended"}')
         except OSError as e:
             return {"error": str(e)}
+
+    def ask(self, **what):
+        self.tell(json.dumps(what))
+        return self.hear()
 
     def end(self, limit=60):
         self.client.close()
