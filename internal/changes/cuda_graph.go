@@ -15,7 +15,8 @@ var cudaGraph = Change{
 	Syntax: "cuda-graph[:RANGE]",
 	Title:  "the kernels of a step, or of a range, are launched as one CUDA graph",
 	Doc: `All launches of a step (or inside RANGE) become one call. Nodes follow one another almost without a pause, and the host
-spends nothing between them; those of a graph that is there already stay as they are. Host work of over a millisecond in between stays, and begins a new graph.`,
+spends nothing between them; those of a graph that is there already stay as they are. Copies to the device before a step's
+first kernel, and waits there, stay before the graph: that is how its inputs come in. Host work of over a millisecond in between stays, and begins a new graph.`,
 	Assumes: "shapes and addresses are the same in every step; what the host does between launches is only launching",
 	NotWhen: "the step synchronises, allocates memory or copies pageable memory inside: make those changes first",
 	Example: "cuda-graph",
@@ -46,6 +47,7 @@ func applyCUDAGraph(e *replay.Edit, arg string) (int, error) {
 		only = re
 	}
 	inside := graphCalls(e, only)
+	leaveInputs(e, inside)
 	if err := capturable(e, inside); err != nil {
 		return 0, err
 	}
@@ -83,6 +85,25 @@ func graphCalls(e *replay.Edit, only *regexp.Regexp) []bool {
 		}
 	}
 	return out
+}
+
+// leaveInputs takes out of inside the copies to the device that a step makes before its first kernel, and the waits there.
+func leaveInputs(e *replay.Edit, inside []bool) {
+	computed := make(map[int32]bool) // steps that have launched a kernel
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if !inside[i] || computed[c.Step] {
+			continue
+		}
+		switch {
+		case c.N > 0 && e.Works[c.First].Kind != facts.WorkCopy:
+			computed[c.Step] = e.Works[c.First].Kind.IsCompute()
+		case c.N > 0:
+			inside[i] = copyKind(e, c.First) != model.CopyHtoD
+		case c.Wait != replay.WaitNothing:
+			inside[i] = false
+		}
+	}
 }
 
 // capturable says what forbids the capture of the calls, if something does in most of the steps looked at.

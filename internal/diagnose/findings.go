@@ -165,7 +165,7 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 	for _, change := range x.Changes {
 		e, before, applied := d.make(change)
 		if !applied.Applied {
-			if applied.WhyNot != "" && applied.WhyNot != changes.ErrNoMatch.Error() && applied.First == "" {
+			if applied.WhyNot != "" && applied.WhyNot != changes.ErrNoMatch.Error() {
 				refused = change + " " + applied.WhyNot
 			}
 			continue
@@ -211,22 +211,23 @@ func unpriced(f *report.Finding, x *rules.Finding, why string) {
 // maxBefore bounds the chain of changes that one needs before it.
 const maxBefore = 3
 
-// make applies a change, and before it those that it says it needs.
+// make applies a change, and before it those that it says it needs. Where that does not help, applied says why not.
 func (d *desk) make(change string) (e *replay.Edit, before []string, applied report.AppliedChange) {
 	for range maxBefore {
 		e = d.k.Program.Edit()
 		for _, b := range before {
 			if a, err := apply(e, b); err != nil || !a.Applied {
-				return e, before, report.AppliedChange{}
+				return e, before, applied
 			}
 		}
 		a, err := apply(e, change)
+		applied = a
 		if err != nil || a.Applied || a.First == "" || slices.Contains(before, a.First) {
-			return e, before, a
+			break
 		}
 		before = append(before, a.First)
 	}
-	return e, before, report.AppliedChange{}
+	return e, before, applied
 }
 
 // priceAfter is the price of an edit, the gain less what the changes before it buy by themselves.
