@@ -49,6 +49,9 @@ func Pack(ctx context.Context, paths []string, output string, overwrite bool) (*
 		}
 		return nil, fmt.Errorf("%s: cannot be written: %w", output, pathless(err))
 	}
+	if len(sum.Empty) == sum.Files { // a file of nothing would be called a recording
+		return nil, fmt.Errorf("%s: no spool, or nothing whole in it; want what lacuna record wrote, NAME.spools", few(sum.Empty))
+	}
 	if err := place(temp.Name(), output, overwrite); err != nil {
 		return nil, fmt.Errorf("%s: cannot be written: %w", output, pathless(err))
 	}
@@ -123,6 +126,9 @@ func checkOutput(output string, overwrite bool) error {
 		return fmt.Errorf("%s: cannot be written: %s: %w", output, dir, pathless(err))
 	} else if !st.IsDir() {
 		return fmt.Errorf("%s: cannot be written: %s is no folder", output, dir)
+	}
+	if err := mayWrite(dir); err != nil { // a run of hours must not end with it
+		return fmt.Errorf("%s: cannot be written: %s: %w; give -o a file elsewhere", output, dir, err)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lacuna/internal/unit"
 )
 
 // remarks is what the user should know of a recording with these contents, most important first. Each says what to do.
@@ -54,7 +56,7 @@ func (c *Contents) nothing(o *Options) []string {
 		had = "the recording holds " + strings.Join(parts, " and ")
 	}
 	return []string{"no CUDA call was seen, and no NVTX: " + had + ". Either no process of the program used CUDA, or those that did were started " +
-		"without its environment (docker run, sudo, ssh, srun --export=NONE, a service that ran before): record there, within"}
+		"without its environment (docker run, sudo, ssh, srun --export=NONE, a service that ran before): there, run lacuna record inside"}
 }
 
 // troubled tells of processes whose GPU work is not recorded, equal reasons once.
@@ -156,7 +158,7 @@ func (c *Contents) dropped() (out []string) {
 	if c.full() {
 		out = append(out, fmt.Sprintf("the disk was full for a time, and %s dropped; --spool-dir puts them where there is room", count(int64(dropped), "record was", "records were")))
 	} else if dropped > 0 {
-		out = append(out, fmt.Sprintf("%s of %d dropped: they came faster than they could be written. Give them more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps", count(int64(dropped), "record was", "records were"), records+dropped))
+		out = append(out, fmt.Sprintf("%s of %s dropped: they came faster than they could be written. Give them more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps", unit.FormatCount(int64(dropped)), count(int64(records+dropped), "record was", "records were")))
 	}
 	if byCUPTI > 0 {
 		out = append(out, fmt.Sprintf("CUPTI dropped %s: record less at a time, with --kinds, a shorter --duration or --steps", count(int64(byCUPTI), "record", "records")))
@@ -172,7 +174,7 @@ func (c *Contents) damage() []string {
 	if c.Lost.Bytes == 0 && c.Lost.Chunks == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d bytes of the spools are damaged, and %s missing; the rest is whole", c.Lost.Bytes, count(c.Lost.Chunks, "chunk is", "chunks are"))}
+	return []string{fmt.Sprintf("%s of the spools are damaged, and %s missing; the rest is whole", count(c.Lost.Bytes, "byte", "bytes"), count(c.Lost.Chunks, "chunk is", "chunks are"))}
 }
 
 // few is the first of a list, and how many more there are.
@@ -190,7 +192,7 @@ func count[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return unit.FormatCount(int64(n)) + " " + many
 }
 
 // Size is a number of bytes for people.

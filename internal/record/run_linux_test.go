@@ -64,9 +64,10 @@ func TestStatus(t *testing.T) {
 // What cannot be started is told as a shell tells it, and leaves nothing behind.
 func TestCannotStart(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"plain": "hello", "lost": "#!/no/such/interpreter\n", "binary": "\x7fELF nothing"} {
+	t.Chdir(dir)
+	for name, content := range map[string]string{"plain": "hello", "plain.py": "print()", "there": "#!/bin/sh\n", "lost": "#!/no/such/interpreter\n", "binary": "\x7fELF nothing"} {
 		mode := os.FileMode(0o755)
-		if name == "plain" {
+		if strings.HasPrefix(name, "plain") {
 			mode = 0o644
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), mode); err != nil {
@@ -78,7 +79,9 @@ func TestCannotStart(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"no-such-program-here", 127, "no such program on the PATH"},
+		{"no-such-program-here", 127, "no such program on the PATH; what only a shell knows"},
+		{"plain.py", 127, "a script here is run by its interpreter: python"},
+		{"there", 127, "the one here is ./there"},
 		{dir + "/missing", 127, "no such program"},
 		{dir + "/plain", 126, "may not be run; chmod +x"},
 		{dir + "/lost", 126, "the interpreter that its first line names"},
@@ -236,7 +239,7 @@ func TestRemarks(t *testing.T) {
 		{"refused", []string{"cuda", held, "child=cuda+" + held}, nil, []string{"2 processes (", "libkineto", "Only one can record"}},
 		{"yielded", []string{"cuda", `note=yielded:{"why":"LACUNA_YIELD"}`}, nil, []string{"stood aside"}},
 		{"failed", []string{"cuda", `note=state:{"state":"failed","why":"no libcupti"}`}, nil, []string{"CUPTI could not record (no libcupti)", "lacuna doctor"}},
-		{"dropped", []string{"cuda", "kernels=1", "account=90"}, nil, []string{"90 records were of 100 dropped", "--memory", "CUPTI dropped 3 records", "1 kernel or copy was not finished"}},
+		{"dropped", []string{"cuda", "kernels=1", "account=90"}, nil, []string{"90 of 100 records were dropped", "--memory", "CUPTI dropped 3 records", "1 kernel or copy was not finished"}},
 		{"full", []string{"cuda", "kernels=1", `note=full:{"errno":28}`, "account=1"}, nil, []string{"disk was full", "1 record was dropped"}},
 		{"armed", []string{"cuda"}, func(o *Options) { o.Window = Window{Kind: Armed} }, []string{"recording was never begun", "lacuna record start"}},
 		{"nothing ran", []string{"cuda"}, nil, []string{"no GPU work was seen while recording was on"}},
@@ -303,6 +306,27 @@ func TestOutput(t *testing.T) {
 		o.Output, o.Overwrite = path, false
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+	o.Output, o.SpoolDir = "/proc/sys/kernel/x.lacuna", t.TempDir() // spools could be written: the program must not run for nothing
+	if r, err := Run(t.Context(), o); err == nil {
+		t.Errorf("the program ran, and ended with %v", r.Failed)
+	}
+}
+
+// What is no spool at all does not become a recording.
+func TestPackNothing(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"train.py": "import torch\n", "empty.spool": ""} {
+		path, output := filepath.Join(dir, name), filepath.Join(dir, name+Extension)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Pack(t.Context(), []string{path}, output, false); err == nil || !strings.Contains(err.Error(), path+": no spool") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(output); err == nil {
+			t.Errorf("%s: a file was made of it", name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +40,12 @@ func startProgram(cmd *exec.Cmd) error {
 func whyNot(name string, err error) (int, error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return 127, fmt.Errorf("no such program on the PATH; a program here is ./%s, and what a shell knows is sh -c '%s'", name, name)
+		if st, serr := os.Stat(name); serr != nil || st.IsDir() {
+			return 127, fmt.Errorf("no such program on the PATH; what only a shell knows is run by one: sh -c '%s'", name)
+		} else if st.Mode()&0o111 == 0 {
+			return 127, fmt.Errorf("no such program on the PATH; a script here is run by its interpreter: %s %s", interpreter(name), name)
+		}
+		return 127, fmt.Errorf("no such program on the PATH; the one here is ./%s", name)
 	case errors.Is(err, exec.ErrDot):
 		return 126, fmt.Errorf("found in the current folder only; call it ./%s", name)
 	case errors.Is(err, fs.ErrNotExist):
@@ -53,9 +59,23 @@ func whyNot(name string, err error) (int, error) {
 		if st, serr := os.Stat(name); serr == nil && st.IsDir() {
 			return 126, errors.New("is a folder")
 		}
-		return 126, fmt.Errorf("may not be run; chmod +x %s, or name its interpreter: python %s", name, name)
+		return 126, fmt.Errorf("may not be run; chmod +x %s, or name its interpreter: %s %s", name, interpreter(name), name)
 	}
 	return 126, fmt.Errorf("cannot be run: %w", pathless(err))
+}
+
+// mayWrite says why no file can be made in a folder.
+func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
+// interpreter is what a script of that name is run by.
+func interpreter(name string) string {
+	if filepath.Ext(name) != ".py" {
+		return "sh"
+	}
+	if _, err := exec.LookPath("python"); err != nil {
+		return "python3"
+	}
+	return "python"
 }
 
 // ending is how a program that was waited for has ended: a shell's exit status, and the signal if one ended it.
