@@ -140,13 +140,24 @@ func flagError(cmd *cobra.Command, err error) error {
 		value, _ := pflag.UnquoteUsage(empty.GetFlag())
 		return errCall("%s: --%s needs a value: --%s %s", cmd.Name(), empty.GetFlag().Name, empty.GetFlag().Name, value)
 	case errors.As(err, &bad):
-		want := bad.GetFlag().Value.Type()
-		if want == "int" {
-			want = "a whole number"
-		}
-		return errCall("%s: --%s %s: want %s", cmd.Name(), bad.GetFlag().Name, bad.GetValue(), want)
+		return errCall("%s: --%s %s: want %s", cmd.Name(), bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
 	}
 	return errCall("%s: %w", cmd.Name(), err)
+}
+
+// wanted is a flag's type in words.
+func wanted(kind string) string {
+	switch kind {
+	case "int", "uint64":
+		return "a whole number"
+	case "intSlice":
+		return "whole numbers, with commas"
+	case "duration":
+		return "a time with its unit, such as 500ms, 30s or 5m"
+	case "bool":
+		return "true or false"
+	}
+	return kind
 }
 
 // flagNames is every flag that cmd takes, sorted.

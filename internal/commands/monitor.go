@@ -74,6 +74,8 @@ func (c monitorCall) check() error {
 		return errCall("--interval %v: want %v to 24h", *c.interval, leastInterval)
 	case *c.count < 0:
 		return errCall("--count %d: want 1 or more", *c.count)
+	case *c.count > 0 && (*c.once || *c.prometheus):
+		return errCall("--count %d: is one reading too with --once and --prometheus; leave one of them away", *c.count)
 	case *c.prometheus && *c.format != "text":
 		return errCall("--prometheus and --format %s: want one of them", *c.format)
 	case *c.listen != "" && (*c.once || *c.count > 0 || *c.prometheus || *c.format != "text"):
@@ -119,6 +121,8 @@ func (c monitorCall) watch(ctx context.Context, env *Env, m *monitor.Monitor) er
 	}
 	f, isTerminal := terminal(env.Out)
 	switch {
+	case env.output != "" && env.output != "-" && count != 1:
+		return env.writeLog(func(w io.Writer) error { return c.loop(ctx, env, m, count, w) })
 	case env.output != "":
 		return env.write(func(w io.Writer) error { return c.loop(ctx, env, m, count, w) })
 	case isTerminal && *c.format == "text" && count != 1 && !dumbTerminal():

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +29,15 @@ func (e *Env) serveGPUs(ctx context.Context, m *monitor.Monitor, addr string, in
 	}
 	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return fmt.Errorf("--listen %s: %w", addr, err)
+		var op *net.OpError
+		var call *os.SyscallError
+		switch {
+		case errors.As(err, &call):
+			err = call.Err
+		case errors.As(err, &op):
+			err = op.Err
+		}
+		return fmt.Errorf("--listen %s: cannot listen at %s: %w", addr, at, err)
 	}
 	e.remark("serving http://%s/metrics; Ctrl-C ends it", l.Addr())
 	server := &http.Server{Handler: metricsHandler(m, interval), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
@@ -45,11 +55,12 @@ func (e *Env) serveGPUs(ctx context.Context, m *monitor.Monitor, addr string, in
 
 // listenAddress is a port or an address to listen at; without a host it is this machine only.
 func listenAddress(addr string) (string, error) {
-	if !strings.Contains(addr, ":") {
-		addr = ":" + addr
+	at := addr
+	if !strings.Contains(at, ":") {
+		at = ":" + at
 	}
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
+	host, port, err := net.SplitHostPort(at)
+	if n, nerr := strconv.Atoi(port); err != nil || nerr != nil || n < 0 || n > 65535 {
 		return "", errCall("--listen %s: want a port, or HOST:PORT such as 0.0.0.0:9836", addr)
 	}
 	if host == "" {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"github.com/mattn/go-runewidth"
 	"golang.org/x/sys/unix"
 
@@ -49,6 +51,67 @@ func openPTY(t *testing.T, columns, rows uint16) (outside, inside *os.File) {
 	return outside, inside
 }
 
+// monitorProcess is lacuna monitor as a process of its own, with the stand-in for the driver's library.
+func monitorProcess(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "lacuna") // testscript.Main runs a command by the name that the binary is called by
+	if err := os.Symlink(self, link); err != nil {
+		t.Skip(err)
+	}
+	c := exec.Command(link, append([]string{"monitor"}, args...)...)
+	c.Env = append(os.Environ(), "LD_LIBRARY_PATH="+fakeDriver(t), "TERM=xterm", "LC_ALL=C.UTF-8", "COLUMNS=")
+	return c
+}
+
+// A log has each reading at once: of hours of them none is lost with the process.
+func TestMonitorLogOutlivesSIGKILL(t *testing.T) {
+	for _, name := range []string{"gpu.csv", "gpu.csv.gz", "gpu.csv.zst"} {
+		path := filepath.Join(t.TempDir(), name)
+		c := monitorProcess(t, "--interval", "50ms", "--format", "csv", "-o", path)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var text []byte
+		for began := time.Now(); bytes.Count(text, []byte("GPU-aaaa-0")) < 2 && time.Since(began) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+			text = unpacked(path)
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		if bytes.Count(text, []byte("GPU-aaaa-0")) < 2 {
+			t.Errorf("%s while it runs:\n%s", name, text)
+		}
+	}
+}
+
+// unpacked is what can be read of a file that is still written.
+func unpacked(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var in io.Reader = f
+	switch filepath.Ext(path) {
+	case ".gz":
+		if in, err = gzip.NewReader(f); err != nil {
+			return nil
+		}
+	case ".zst":
+		z, err := zstd.NewReader(f)
+		if err != nil {
+			return nil
+		}
+		defer z.Close()
+		in = z
+	}
+	text, _ := io.ReadAll(in) // its end is not written
+	return text
+}
+
 // fakeDriver builds the stand-in for the driver's library and gives its folder.
 func fakeDriver(t *testing.T) string {
 	t.Helper()
@@ -65,15 +128,6 @@ func fakeDriver(t *testing.T) string {
 
 // On a terminal views are drawn over each other within its width and height, and it is left as it was, by q and by a signal.
 func TestMonitorOnTerminal(t *testing.T) {
-	lib := fakeDriver(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(t.TempDir(), "lacuna") // testscript.Main runs a command by the name that the binary is called by
-	if err := os.Symlink(self, link); err != nil {
-		t.Skip(err)
-	}
 	for _, test := range []struct {
 		name          string
 		columns, rows uint16
@@ -89,8 +143,7 @@ func TestMonitorOnTerminal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := exec.Command(link, "monitor", "--interval", "100ms")
-			c.Env = append(os.Environ(), "LD_LIBRARY_PATH="+lib, "TERM=xterm", "LC_ALL=C.UTF-8", "COLUMNS=")
+			c := monitorProcess(t, "--interval", "100ms")
 			c.Stdin, c.Stdout, c.Stderr = inside, inside, inside
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -190,7 +243,7 @@ func TestMetricsHandler(t *testing.T) {
 
 // The server ends when it is told to, and listens on this machine unless asked otherwise.
 func TestServeGPUs(t *testing.T) {
-	for in, want := range map[string]string{"9836": "127.0.0.1:9836", ":9836": "127.0.0.1:9836", "0.0.0.0:1": "0.0.0.0:1", "[::1]:5": "[::1]:5", "host:": "", "a:b:c": ""} {
+	for in, want := range map[string]string{"9836": "127.0.0.1:9836", ":9836": "127.0.0.1:9836", "0.0.0.0:1": "0.0.0.0:1", "[::1]:5": "[::1]:5", "host:": "", "a:b:c": "", "abc": "", "99999": "", "host:-1": ""} {
 		if got, err := listenAddress(in); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", in, got, err)
 		}

@@ -58,17 +58,22 @@ func (e *Env) write(fn func(w io.Writer) error) error {
 func writeTo(name string, open func() (*os.File, error), fn func(w io.Writer) error) error {
 	f, err := open()
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err // the path is the user's, not that of a temporary file
-		}
-		return fmt.Errorf("%s: cannot be written: %w", name, err)
+		return cannotWrite(name, err)
 	}
 	err = packed(name, f, fn)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	return err
+}
+
+// cannotWrite says why a file of the user's is not written, without the path of a temporary one.
+func cannotWrite(name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("%s: cannot be written: %w", name, err)
 }
 
 // packed lets fn write to w through a buffer, and through gzip or zstd if name ends like that.
