@@ -174,7 +174,7 @@ func (c *recordCall) options(env *Env, args []string) (record.Options, error) {
 	}
 	for _, name := range []string{"pid", "all", "format"} {
 		if c.flags.Changed(name) {
-			return o, errCall("record: --%s is of lacuna record start, stop and status; a program named like these is run with lacuna record -- %s", name, args[0])
+			return o, errCall("record: --%s is of lacuna record start, stop and status", name)
 		}
 	}
 	if _, err := strconv.Atoi(args[0]); err == nil && c.flags.Changed("sample") {
@@ -274,16 +274,23 @@ func (c *recordCall) checkKinds() (string, error) {
 
 // output is the file that the recording goes to, and whether its name is ours.
 func (c *recordCall) output(env *Env, args []string) (path string, unnamed bool, err error) {
-	switch env.output {
-	case "":
+	if env.output == "" {
 		return record.DefaultName(args, os.Getenv, time.Now()), true, nil
-	case "-":
-		return "", false, errCall("-o -: a recording is no text; name a file")
 	}
-	if path, err = record.Expand(env.output, os.Getenv); err != nil {
-		return "", false, errCall("-o %s: %w", env.output, err)
+	path, err = env.recordingOutput()
+	return path, false, err
+}
+
+// recordingOutput is the file of -o, for a recording.
+func (e *Env) recordingOutput() (string, error) {
+	if e.output == "-" {
+		return "", errCall("-o -: a recording is no text; name a file")
 	}
-	return path, false, nil
+	path, err := record.Expand(e.output, os.Getenv)
+	if err != nil {
+		return "", errCall("-o %s: %w", e.output, err)
+	}
+	return path, nil
 }
 
 // gpus opens the library that tells the state of the GPUs, if it is asked for and there.

@@ -163,7 +163,9 @@ func (c *recordCall) start(ctx context.Context, env *Env, _ []string) error {
 	if err := env.write(func(w io.Writer) error { return writeStatus(w, said) }); err != nil {
 		return err
 	}
-	if began == 0 {
+	if began > 0 {
+		env.remark("lacuna record stop packs it, and prints the report")
+	} else {
 		return &statusError{status: No, err: errors.New("record start: no program began to record its GPU work")}
 	}
 	return nil
@@ -171,29 +173,23 @@ func (c *recordCall) start(ctx context.Context, env *Env, _ []string) error {
 
 // stop ends recording and packs what the stopped programs have written, one file for each recording that they belong to.
 func (c *recordCall) stop(ctx context.Context, env *Env, _ []string) error {
+	if env.output != "" {
+		if err := c.checkStop(ctx, env); err != nil {
+			return err
+		}
+	}
 	said, err := c.ask(ctx, env, "stop", "stop")
 	if err != nil {
 		return err
 	}
-	spools := make(map[string][]string) // by the folder that they are in
-	var dirs []string
 	for _, s := range said {
 		if s.Spool == "" {
 			env.remark("%s: has recorded nothing yet", processWord(s.Pid))
-			continue
 		}
-		path := record.SpoolOf(s)
-		dir := filepath.Dir(path)
-		if spools[dir] == nil {
-			dirs = append(dirs, dir)
-		}
-		spools[dir] = append(spools[dir], path)
 	}
+	dirs, spools := spoolsOf(said)
 	if len(dirs) == 0 {
 		return &statusError{status: No, err: errors.New("record stop: nothing was recorded; lacuna record start begins")}
-	}
-	if len(dirs) > 1 && env.output != "" {
-		return errCall("-o %s: these programs belong to %d recordings, each a file; leave -o out, or name one program with --pid", env.output, len(dirs))
 	}
 	var files []string
 	for _, dir := range dirs {
@@ -210,6 +206,42 @@ func (c *recordCall) stop(ctx context.Context, env *Env, _ []string) error {
 	}
 	c.report(ctx, env, files, true)
 	return nil
+}
+
+// checkStop refuses an -o that cannot be before any program is stopped.
+func (c *recordCall) checkStop(ctx context.Context, env *Env) error {
+	said, err := c.ask(ctx, env, "stop", "status")
+	if err != nil {
+		return err
+	}
+	if dirs, _ := spoolsOf(said); len(dirs) > 1 {
+		return errCall("-o %s: these programs belong to %d recordings, each a file; leave -o out, or name one program with --pid", env.output, len(dirs))
+	}
+	output, err := env.recordingOutput()
+	if err == nil {
+		err = record.CheckOutput(output, *c.force)
+	}
+	if err != nil {
+		return fmt.Errorf("record stop: %w", err)
+	}
+	return nil
+}
+
+// spoolsOf is the spools that programs write, by their folders, and these in order.
+func spoolsOf(said []record.Status) (dirs []string, spools map[string][]string) {
+	spools = make(map[string][]string)
+	for _, s := range said {
+		if s.Spool == "" {
+			continue
+		}
+		path := record.SpoolOf(s)
+		dir := filepath.Dir(path)
+		if spools[dir] == nil {
+			dirs = append(dirs, dir)
+		}
+		spools[dir] = append(spools[dir], path)
+	}
+	return dirs, spools
 }
 
 // pack packs spools that were left behind, or that are still being written.
@@ -234,8 +266,8 @@ func (c *recordCall) packInto(ctx context.Context, env *Env, paths []string, nam
 	}
 	if env.output != "" {
 		var err error
-		if output, err = record.Expand(env.output, os.Getenv); err != nil {
-			return "", errCall("-o %s: %w", env.output, err)
+		if output, err = env.recordingOutput(); err != nil {
+			return "", err
 		}
 	}
 	packed, err := record.Pack(ctx, paths, output, *c.force)

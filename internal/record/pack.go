@@ -26,7 +26,7 @@ func Pack(ctx context.Context, paths []string, output string, overwrite bool) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOutput(output, overwrite); err != nil {
+	if err := CheckOutput(output, overwrite); err != nil {
 		return nil, err
 	}
 	contents, err := Inspect(ctx, spools)
@@ -110,8 +110,8 @@ func globEscape(path string) string {
 	return string(out)
 }
 
-// checkOutput refuses to write over what is there, and names that cannot be a file's.
-func checkOutput(output string, overwrite bool) error {
+// CheckOutput refuses to write over what is there, names that cannot be a file's, and folders that cannot be written.
+func CheckOutput(output string, overwrite bool) error {
 	st, err := os.Stat(output)
 	switch {
 	case err == nil && st.IsDir():

@@ -97,7 +97,7 @@ func prepare(o *Options) (*session, []string, error) {
 	if o.Unnamed {
 		o.Output = Vacant(o.Output)
 	}
-	if err := checkOutput(o.Output, o.Overwrite); err != nil {
+	if err := CheckOutput(o.Output, o.Overwrite); err != nil {
 		return nil, nil, err
 	}
 	dir, err := makeSpoolDir(o)
