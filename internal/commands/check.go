@@ -34,6 +34,9 @@ shown too: what cannot be told is inconclusive, with the runs that would tell.
 Improvements are reported and fail nothing. A run at lower clocks is flagged,
 not blamed. What was made on another GPU, driver or library is not comparable.
 
+Of a recording of several ranks one is judged: that of --rank, else the one that
+the baseline is of, else the slowest; of all recordings the same one.
+
 --calibrate learns the smallest limits without a false alarm from runs of one
 unchanged program, and prints them as lines of lacuna.yaml.`,
 	Examples: []string{
@@ -61,6 +64,7 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 			also:         flags.StringArray("also", nil, "write another form too: `FORMAT=FILE`, such as junit=junit.xml"),
 			steps:        flags.String("steps", "", "of captures, only the steps at positions `A:B`, from 0, B excluded"),
 			pattern:      flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+			rank:         optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`"),
 		}
 		return call.run
 	},
@@ -91,6 +95,7 @@ type checkCall struct {
 	baseline, store, config, inconclusive, save, format, steps, pattern *string
 	limits, budgets, measures, same, also                               *[]string
 	force, calibrate                                                    *bool
+	rank                                                                *int
 }
 
 func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
@@ -113,17 +118,22 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if len(args) == 0 {
 		return errCall("check: no RUN given; try lacuna check --baseline old.json new.json")
 	}
+	if err := checkRank("check", *c.rank); err != nil {
+		return err
+	}
 	files, err := runFiles(args)
 	if err != nil {
 		return err
 	}
-	after, err := env.readRuns(ctx, files, steps)
-	if err != nil {
-		return err
-	}
 	config.Rules = gate.Override(flags, config.Rules)
+	ranks := newRankChoice(*c.rank)
 	if *c.calibrate {
-		return near(env.calibrate(after, config.Rules, *c.format))
+		runs, err := env.readRuns(ctx, files, steps, ranks)
+		if err != nil {
+			return err
+		}
+		ranks.tell(env)
+		return near(env.calibrate(runs, config.Rules, *c.format))
 	}
 	if *c.baseline != "" {
 		config.Baseline = *c.baseline
@@ -135,12 +145,13 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if _, err := os.Stat(config.Baseline); *c.save != "" && *c.baseline == "" && errors.Is(err, os.ErrNotExist) {
 		config.Baseline = "" // of the file of rules, and about to be made
 	}
-	before, what, err := env.baseline(ctx, config, *c.store, after, steps)
+	before, after, what, err := env.sides(ctx, config, *c.store, files, steps, ranks)
 	if err != nil {
 		return err
 	}
 	if before == nil && *c.save != "" {
 		if config.Rules = budgets(config.Rules); len(config.Rules) == 0 {
+			ranks.tell(env)
 			return env.save(*c.save, after)
 		}
 	}
@@ -154,6 +165,7 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return near(err)
 	}
+	r.Warnings = append(r.Warnings, ranks.said...)
 	return c.tell(env, r, also, after)
 }
 

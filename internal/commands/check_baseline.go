@@ -12,12 +12,31 @@ import (
 	"lacuna/internal/measure"
 )
 
+// sides is the runs to compare with, the new runs, and what the first are in words. A baseline in files is read first: of a
+// recording of several ranks that one is judged that the baseline is of.
+func (e *Env) sides(ctx context.Context, config *gate.Config, store string, files []string, steps facts.StepOptions, ranks *rankChoice) (before, after []*measure.Run, what string, err error) {
+	ofHistory := strings.HasPrefix(config.Baseline, historyPrefix)
+	if !ofHistory {
+		if before, what, err = e.baseline(ctx, config, store, nil, steps, ranks); err != nil {
+			return nil, nil, "", err
+		}
+	}
+	if after, err = e.readRuns(ctx, files, steps, ranks); err != nil || !ofHistory {
+		return before, after, what, err
+	}
+	before, what, err = e.baseline(ctx, config, store, after, steps, ranks)
+	if err == nil {
+		before, err = ranks.sameIn(before, what)
+	}
+	return before, after, what, err
+}
+
 // baseline is the runs to compare with and what they are in words; nil: none was named. store is where the history is.
-func (e *Env) baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run, steps facts.StepOptions) ([]*measure.Run, string, error) {
+func (e *Env) baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run, steps facts.StepOptions, ranks *rankChoice) ([]*measure.Run, string, error) {
 	if config.Baseline == "" {
 		return nil, "", nil
 	}
-	var b gate.Baseline = filesBaseline{e, config.Baseline, steps}
+	var b gate.Baseline = filesBaseline{e, config.Baseline, steps, ranks}
 	if program, ok := strings.CutPrefix(config.Baseline, historyPrefix); ok {
 		b = historyBaseline{store, program}
 	}
@@ -33,6 +52,7 @@ type filesBaseline struct {
 	env   *Env
 	path  string
 	steps facts.StepOptions
+	ranks *rankChoice
 }
 
 func (b filesBaseline) Runs(ctx context.Context, _ []*measure.Run) ([]*measure.Run, string, error) {
@@ -40,7 +60,7 @@ func (b filesBaseline) Runs(ctx context.Context, _ []*measure.Run) ([]*measure.R
 	if err != nil {
 		return nil, "", err
 	}
-	runs, err := b.env.readRuns(ctx, files, b.steps)
+	runs, err := b.env.readRuns(ctx, files, b.steps, b.ranks)
 	return runs, b.path, err
 }
 

@@ -40,6 +40,9 @@ What cannot be told is called undecided, with the runs that would tell.
 Of two kernel reports it says what moved inside each kernel and what that means:
 time, traffic, hit rates, what warps wait for, and which findings are gone.
 
+Of a recording of several ranks one is compared, with the same one of the other
+side: that of --rank, else the slowest of BEFORE. Ranks are no repeats.
+
 Kernels are matched through renaming, splitting and fusion. What explains the
 change of the step sums to it. The exit status is 0 whatever changed: the gate
 for CI is lacuna check.`,
@@ -61,6 +64,7 @@ for CI is lacuna check.`,
 			force:     flags.Bool("force", false, "end with 0 though GPUs, drivers, libraries or shapes differ"),
 			predicted: flags.String("predicted", "", "hold the answer of lacuna whatif --format json in `FILE` against what was achieved"),
 			kernel:    flags.String("kernel", "", "of kernel reports, only kernels in whose names `NAME` occurs; BEFORE=AFTER where the two differ"),
+			rank:      optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`"),
 			top:       flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
 		}
 		return call.run
@@ -72,7 +76,7 @@ func diffFormats() []string { return []string{"text", "markdown", "csv", "json"}
 type diffCall struct {
 	format, steps, pattern, effect, predicted, kernel *string
 	force                                             *bool
-	top                                               *int
+	top, rank                                         *int
 }
 
 func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
@@ -98,15 +102,20 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	before, err := env.readSide(ctx, args[0], steps, only)
+	if err := checkRank("diff", *c.rank); err != nil {
+		return err
+	}
+	ranks := newRankChoice(*c.rank)
+	before, err := env.readSide(ctx, args[0], steps, only, ranks)
 	if err != nil {
 		return err
 	}
-	after, err := env.readSide(ctx, args[1], steps, onlyAfter)
+	after, err := env.readSide(ctx, args[1], steps, onlyAfter, ranks)
 	if err != nil {
 		return err
 	}
 	d := compare.Diff(before, after, compare.Options{MinEffect: effect, Top: c.rows()})
+	d.Warnings = append(d.Warnings, ranks.said...)
 	if whatif != nil {
 		if err := d.Hold(whatif); err != nil {
 			return fmt.Errorf("--predicted %s: %w", *c.predicted, err)
@@ -190,14 +199,14 @@ func diffNext(d *compare.Difference) []writers.Advice {
 
 // readSide reads the runs of one side. Findings and kernels are of the first capture: they change with the program,
 // not with the run.
-func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions, only *regexp.Regexp) ([]*compare.Capture, error) {
+func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions, only *regexp.Regexp, ranks *rankChoice) ([]*compare.Capture, error) {
 	files, err := runFiles([]string{arg})
 	if err != nil {
 		return nil, err
 	}
 	var out []*compare.Capture
-	for i, path := range files {
-		some, err := e.readCaptures(ctx, path, steps, only, i == 0)
+	for _, path := range files {
+		some, err := e.readCaptures(ctx, path, steps, only, ranks, len(out) == 0)
 		if err != nil {
 			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
 				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'", err, filepath.Join(arg, "*.json.gz"))
@@ -206,11 +215,11 @@ func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions,
 		}
 		out = append(out, some...)
 	}
-	return out, nil
+	return out, ranks.some(len(out))
 }
 
 // readCaptures reads what a comparison needs of a file; whole: with findings.
-func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOptions, only *regexp.Regexp, whole bool) ([]*compare.Capture, error) {
+func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOptions, only *regexp.Regexp, ranks *rankChoice, whole bool) ([]*compare.Capture, error) {
 	runs, err := metricsFile(path)
 	if err != nil {
 		return nil, err
@@ -218,7 +227,9 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 	if runs != nil {
 		var out []*compare.Capture
 		for _, r := range runs {
-			out = append(out, &compare.Capture{Run: r})
+			if ranks.keep(r) {
+				out = append(out, &compare.Capture{Run: r})
+			}
 		}
 		return out, nil
 	}
@@ -235,19 +246,34 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 	if kernels != nil {
 		return kernelCapture(kernels, only)
 	}
-	f := facts.Of(trace)
-	run, err := report.Measures(f, steps)
+	in := byRank(facts.Of(trace))
+	i, err := ranks.choose(in, steps)
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	c, err := takeRank(in, i, steps, whole)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
+	}
+	return []*compare.Capture{c}, nil
+}
+
+// takeRank is what a comparison needs of one rank of a file; whole: with findings, which are judged in the light of the
+// other ranks.
+func takeRank(in []*facts.Facts, i int, steps facts.StepOptions, whole bool) (*compare.Capture, error) {
+	f := in[i]
+	run, err := measuresOf(in, i, steps)
+	if err != nil {
+		return nil, err
 	}
 	var rank *int32
-	if n := trace.Info.Rank; n >= 0 { // a copy: the trace goes
+	if n := f.Trace.Info.Rank; n >= 0 { // a copy: the trace goes
 		rank = &n
 	}
 	if !whole {
-		return []*compare.Capture{{Run: run, Rank: rank}}, nil
+		return &compare.Capture{Run: run, Rank: rank}, nil
 	}
-	r, _, err := answer([]*facts.Facts{f}, report.Options{Steps: steps})
+	r, err := answerOf(in, i, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +283,7 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 	}
 	c := compare.Take(f, found, r, run)
 	c.Rank = rank
-	return []*compare.Capture{c}, nil
+	return c, nil
 }
 
 // readWhatIf reads the answer of whatif; nil: none was named.

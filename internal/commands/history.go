@@ -64,6 +64,7 @@ docs/history.md has an example from first run to blame.`,
 			labels:  flags.StringArray("label", nil, "add: say also `NAME=VALUE` of the runs"),
 			steps:   flags.String("steps", "", "add: of captures, only the steps at positions `A:B`"),
 			pattern: flags.String("step-range", "", "add: ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+			rank:    optionalInt(flags, "rank", "add: of recordings of several ranks, rank `N` (default the slowest)"),
 			last:    flags.Int("last", 0, "look at the last `N` runs (default 500; of all measures 200; list 20)"),
 			effect:  flags.String("min-effect", "1%", "blame, plot: changes under `SHARE` of the level before are none"),
 			window:  flags.Int("window", history.Window, "baseline: of the last `N` runs of the level"),
@@ -85,7 +86,7 @@ type historyCall struct {
 	store, format, program, machine, branch, tool, commit *string
 	steps, pattern, effect, note, before                  *string
 	labels                                                *[]string
-	last, window, keep                                    *int
+	last, window, keep, rank                              *int
 	undo, dry                                             *bool
 }
 
@@ -102,7 +103,7 @@ type historyVerb struct {
 func historyVerbs() []historyVerb {
 	const choose = "program machine branch profiler "
 	return []historyVerb{
-		{"add", "program branch commit label steps step-range", "text json", 1, "INPUT", (*historyCall).add},
+		{"add", "program branch commit label steps step-range rank", "text json", 1, "INPUT", (*historyCall).add},
 		{"list", choose + "last", "text markdown csv json", 0, "", (*historyCall).list},
 		{"show", "", "text markdown csv json", 1, "RUN or COMMIT", (*historyCall).show},
 		{"plot", choose + "last min-effect", "text svg", 1, "MEASURE", (*historyCall).plot},

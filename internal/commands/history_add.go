@@ -29,10 +29,15 @@ func (c *historyCall) add(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	runs, err := env.readRuns(ctx, files, steps)
+	if err := checkRank("history add", *c.rank); err != nil {
+		return err
+	}
+	ranks := newRankChoice(*c.rank)
+	runs, err := env.readRuns(ctx, files, steps, ranks)
 	if err != nil {
 		return err
 	}
+	ranks.tell(env)
 	entries := c.entries(ctx, env, runs, labels)
 	s, err := history.Create(ctx, place)
 	if err != nil {

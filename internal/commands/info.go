@@ -37,7 +37,7 @@ var infoCommand = Command{
 					if err != nil {
 						return err
 					}
-					c, err := report.ContentsOf(f)
+					c, err := report.ContentsOf(f, byRank(f))
 					if err != nil {
 						return err
 					}

@@ -33,41 +33,24 @@ func (e *Env) read(ctx context.Context, path string, need model.Parts) (*facts.F
 // readAll opens the captures of one job. rank < 0: all of them, else that rank's only.
 func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, rank int) ([]*facts.Facts, error) {
 	var out []*facts.Facts
-	var have []string
+	var have []int32
 	for _, path := range paths {
 		whole, err := e.read(ctx, path, need)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range byRank(whole) {
-			r := f.Trace.Info.Rank
-			if rank < 0 || int(r) == rank {
+		ranks := byRank(whole)
+		have = append(have, rankNumbers(ranks)...)
+		for _, f := range ranks {
+			if rank < 0 || int(f.Trace.Info.Rank) == rank {
 				out = append(out, f)
-			} else if r >= 0 {
-				have = append(have, strconv.Itoa(int(r)))
 			}
 		}
 	}
-	if len(out) > 0 {
-		return out, nil
+	if len(out) == 0 {
+		return nil, noRank(rank, have)
 	}
-	if len(have) == 0 {
-		return nil, errCall("--rank %d: no input says which rank it is", rank)
-	}
-	return nil, errCall("--rank %d: no input is that rank (have %s)", rank, strings.Join(have, ", "))
-}
-
-// byRank takes a capture of several ranks apart.
-func byRank(f *facts.Facts) []*facts.Facts {
-	traces := model.ByRank(f.Trace)
-	if len(traces) == 1 {
-		return []*facts.Facts{f}
-	}
-	var out []*facts.Facts
-	for _, t := range traces {
-		out = append(out, facts.Of(t))
-	}
-	return out
+	return out, nil
 }
 
 // needInputs checks that there is something to read, and that stdin is asked for once.

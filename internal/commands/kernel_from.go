@@ -68,14 +68,15 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	f, err := env.read(ctx, *k.from, diagnose.Needs)
+	in, err := env.readAll(ctx, []string{*k.from}, diagnose.Needs, -1)
 	if err != nil {
 		return err
 	}
-	r, d, err := answer([]*facts.Facts{f}, report.Options{Steps: steps, Top: 20})
+	r, d, err := answer(in, report.Options{Steps: steps, Top: 20})
 	if err != nil {
 		return err
 	}
+	f := in[r.Slowest]
 	plan, err := k.plan(c, f, r, steps)
 	if err != nil {
 		return err

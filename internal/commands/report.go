@@ -18,11 +18,12 @@ var reportCommand = Command{
 	Args:  "INPUT...",
 	Title: "Say where a step's time goes, and what which change would buy",
 	Doc: `
-Several inputs are the ranks of one job. A step lasts from the first kernel
-launched inside a step marker to the first one launched inside the next. Markers
-are ranges that --step-range names; else ranges called "step 3" or the like;
-else the profiler's own; else the rhythm of the launches. First steps that load,
-compile or tune are left out and shown apart.
+Several inputs, or ranks in one recording, are the ranks of one job. A step
+lasts from the first kernel launched inside a step marker to the first one
+launched inside the next. Markers are ranges that --step-range names; else
+ranges called "step 3" or the like; else the profiler's own; else the rhythm of
+the launches. First steps that load, compile or tune are left out and shown
+apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
 compute runs), copy (while neither runs) or idle. The parts sum to the step.
@@ -47,7 +48,7 @@ ones are slow, and what of that counts in a step.`,
 		view := reportFlags(flags)
 		steps := flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for")
 		pattern := flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern")
-		rank := optionalInt(flags, "rank", "of several inputs, only rank `N`")
+		rank := optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`")
 		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings are of the whole process")
 		kernels := flags.StringArray("kernels", nil, "a kernel `REPORT` of ncu on the same program: why its hot kernels are slow; may be repeated")
 		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of this `RULE`, or as severe as high, medium or low")
@@ -122,6 +123,27 @@ func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Di
 		return nil, nil, err
 	}
 	return r, d, d.AddTo(r)
+}
+
+// answerOf is the report of one of a job's ranks, with its findings in the light of the others.
+func answerOf(in []*facts.Facts, i int, steps facts.StepOptions) (*report.Report, error) {
+	opt := report.Options{Steps: steps}
+	if len(in) == 1 {
+		r, _, err := answer(in, opt)
+		return r, err
+	}
+	for _, f := range in {
+		f.Asked = steps
+	}
+	r, err := report.Build(in[i:i+1], opt)
+	if err != nil {
+		return nil, err
+	}
+	d, err := diagnose.BeginRanks(in, i, steps)
+	if err != nil {
+		return nil, err
+	}
+	return r, d.AddTo(r)
 }
 
 func reportFormats() []string { return []string{"text", "json", "markdown"} }

@@ -66,22 +66,22 @@ func filesIn(dir string) (out []string, err error) {
 }
 
 // readRuns reads what was measured of the runs in files: timelines, kernel reports, files of measures.
-func (e *Env) readRuns(ctx context.Context, paths []string, opt facts.StepOptions) ([]*measure.Run, error) {
+func (e *Env) readRuns(ctx context.Context, paths []string, opt facts.StepOptions, ranks *rankChoice) ([]*measure.Run, error) {
 	var out []*measure.Run
 	for _, path := range paths {
-		runs, err := e.readRun(ctx, path, opt)
+		runs, err := e.readRun(ctx, path, opt, ranks)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, runs...)
 	}
-	return out, nil
+	return out, ranks.some(len(out))
 }
 
-func (e *Env) readRun(ctx context.Context, path string, opt facts.StepOptions) ([]*measure.Run, error) {
+func (e *Env) readRun(ctx context.Context, path string, opt facts.StepOptions, ranks *rankChoice) ([]*measure.Run, error) {
 	runs, err := metricsFile(path)
 	if runs != nil || err != nil {
-		return runs, err
+		return slices.DeleteFunc(runs, func(r *measure.Run) bool { return !ranks.keep(r) }), err
 	}
 	bar := e.newProgress(path)
 	defer bar.stop()
@@ -97,11 +97,29 @@ func (e *Env) readRun(ctx context.Context, path string, opt facts.StepOptions) (
 		run, err := kernelreport.Measures(kernels)
 		return []*measure.Run{run}, err
 	}
-	run, err := report.Measures(facts.Of(trace), opt)
+	in := byRank(facts.Of(trace))
+	i, err := ranks.choose(in, opt)
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	run, err := measuresOf(in, i, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return []*measure.Run{run}, nil
+}
+
+// measuresOf is what was measured of one of the ranks of a file; the run says which, if there are several.
+func measuresOf(in []*facts.Facts, i int, opt facts.StepOptions) (*measure.Run, error) {
+	run, err := report.Measures(in[i], opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", facts.InputName(in[i], in), err)
+	}
+	if len(in) > 1 {
+		run.Labels = append(run.Labels, measure.Pair{Name: rankLabel, Value: fmt.Sprint(in[i].Trace.Info.Rank)})
+		run.Sort()
+	}
+	return run, nil
 }
 
 // metricsFile reads a file of measures; nil: it is none.

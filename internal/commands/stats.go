@@ -22,8 +22,9 @@ var statsCommand = Command{
 	Title: "Print tables: kernels, calls, copies, ranges, operators, steps",
 	Doc: `
 A table's name may be followed by words: cuda_gpu_kern_sum:base, or with a
-value: op_sum:group-by=shape. Several inputs are the ranks of one job for the
-tables that compare ranks; of the others each input gets its own.
+value: op_sum:group-by=shape. Several inputs, or ranks in one recording, are the
+ranks of one job for the tables that compare ranks; of the others each gets its
+own.
 
   lacuna stats --list          every table in a line
   lacuna stats --help NAME     a table's columns, units and formula`,
@@ -47,7 +48,7 @@ tables that compare ranks; of the others each input gets its own.
 			group:  flags.String("group-by", "", "short for op_sum:group-by=`WHAT`: shape or stack"),
 			steps:  flags.String("steps", "", "of tables by step, only the steps at positions `A:B`, from 0, B excluded"),
 			ranges: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			rank:   optionalInt(flags, "rank", "of several inputs, only rank `N`"),
+			rank:   optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`"),
 		}
 		return call.run
 	},
@@ -85,8 +86,8 @@ func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := needInputs("stats", args); err != nil {
 		return err
 	}
-	if *c.rank < -1 {
-		return errCall("stats: --rank counts from 0")
+	if err := checkRank("stats", *c.rank); err != nil {
+		return err
 	}
 	opt, err := c.stepOptions(asked)
 	if err != nil {
@@ -304,7 +305,7 @@ func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []reques
 	}
 	for _, r := range asked {
 		for _, group := range r.groups(in) {
-			path := group[0].Trace.Info.Path
+			path := facts.InputName(group[0], in)
 			sheet := writers.Sheet{Table: r.table, Rows: &tables.Rows{Columns: r.table.Columns}}
 			if len(group) < len(in) {
 				sheet.Input = path

@@ -53,7 +53,7 @@ compare with a new capture, is told beside it.
 			format:  flags.String("format", "text", "`FORMAT` is text, json or markdown"),
 			steps:   flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for"),
 			pattern: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			rank:    optionalInt(flags, "rank", "of several inputs, the one of rank `N`"),
+			rank:    optionalInt(flags, "rank", "of several inputs, or ranks in one, rank `N`"),
 		}
 		return call.run
 	},
@@ -106,8 +106,8 @@ func (c whatifCall) check(args []string) error {
 	if err := oneOf("--format", *c.format, reportFormats()); err != nil {
 		return err
 	}
-	if *c.rank < -1 {
-		return errCall("whatif: --rank counts from 0")
+	if err := checkRank("whatif", *c.rank); err != nil {
+		return err
 	}
 	if len(*c.changes) == 0 {
 		return errCall("whatif: say what to change: -x CHANGE; lacuna whatif --list has all")

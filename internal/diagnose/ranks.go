@@ -51,13 +51,13 @@ func (j *jobCase) whyApart() string {
 	for i := range j.in {
 		switch {
 		case i >= len(m.Parties) || m.Parties[i].In != i:
-			return fmt.Sprintf("%s has collectives of no device or of several, not of one rank", j.in[min(i, len(j.in)-1)].Trace.Info.Path)
+			return fmt.Sprintf("%s has collectives of no device or of several, not of one rank", j.name(min(i, len(j.in)-1)))
 		case float64(m.Met[i]) < minMet*float64(fewest):
-			return fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others", m.Met[i], m.Ran[i], j.in[i].Trace.Info.Path)
+			return fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others", m.Met[i], m.Ran[i], j.name(i))
 		}
 	}
 	if len(m.Parties) > len(j.in) {
-		return fmt.Sprintf("%s has collectives of several devices, not of one rank", j.in[len(j.in)-1].Trace.Info.Path)
+		return fmt.Sprintf("%s has collectives of several devices, not of one rank", j.name(len(j.in)-1))
 	}
 	return ""
 }
@@ -74,7 +74,7 @@ func (j *jobCase) pricer(self int) (*replay.Pricer, error) {
 			continue
 		}
 		if programs[i], err = program(f, j.steps[i]); err != nil {
-			j.apart = f.Trace.Info.Path + " cannot be replayed: " + err.Error()
+			j.apart = facts.InputName(f, j.in) + " cannot be replayed: " + err.Error()
 			return replayed(own, nil)
 		}
 	}
@@ -91,23 +91,14 @@ func replayed(p *replay.Program, err error) (*replay.Pricer, error) {
 	return replay.NewPricer(p), nil
 }
 
-// slowest is the place of the capture with the longest mean step.
-func (j *jobCase) slowest() int {
-	mean := func(s *facts.Steps) float64 { return float64(s.Window().LenNs()) / float64(max(1, len(s.Steady()))) }
-	best := 0
-	for i, s := range j.steps {
-		if mean(s) > mean(j.steps[best]) {
-			best = i
-		}
-	}
-	return best
-}
+// name is what the capture at a place is called.
+func (j *jobCase) name(i int) string { return facts.InputName(j.in[i], j.in) }
 
 // BeginRanks is Begin for the captures of a job's ranks: the one at place self is judged, in the light of all others.
 func BeginRanks(in []*facts.Facts, self int, opt facts.StepOptions) (*Diagnosis, error) {
 	j, of, err := newJob(in, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in[of].Trace.Info.Path, err)
+		return nil, fmt.Errorf("%s: %w", facts.InputName(in[of], in), err)
 	}
 	d := new(Diagnosis)
 	d.running.Go(func() {
@@ -134,7 +125,7 @@ func WhatIfRanks(in []*facts.Facts, opt facts.StepOptions, wanted []string) (x *
 	if err != nil {
 		return nil, of, err
 	}
-	of = j.slowest()
+	of = facts.Slowest(j.steps)
 	k, err := j.pricer(of)
 	if err != nil {
 		return nil, of, err
@@ -142,11 +133,11 @@ func WhatIfRanks(in []*facts.Facts, opt facts.StepOptions, wanted []string) (x *
 	if x, err = ask(k, j.steps[of], wanted); err != nil {
 		return nil, of, err
 	}
-	path := in[of].Trace.Info.Path
+	name := facts.InputName(in[of], in)
 	if j.apart != "" {
-		x.Notes = append(x.Notes, fmt.Sprintf("only the slowest rank was replayed, %s: %s", path, j.apart))
+		x.Notes = append(x.Notes, fmt.Sprintf("only the slowest rank was replayed, %s: %s", name, j.apart))
 	} else {
-		x.Notes = append(x.Notes, fmt.Sprintf("%d ranks were replayed together; the step is that of the slowest, %s", len(in), path))
+		x.Notes = append(x.Notes, fmt.Sprintf("%d ranks were replayed together; the step is that of the slowest, %s", len(in), name))
 	}
 	return x, of, nil
 }

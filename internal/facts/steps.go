@@ -57,6 +57,11 @@ func (s *Steps) Window() interval.Span {
 	return interval.Span{StartNs: st[0].StartNs, EndNs: st[len(st)-1].EndNs}
 }
 
+// MeanNs is how long a steady step lasts in the mean.
+func (s *Steps) MeanNs() float64 {
+	return float64(s.Window().LenNs()) / float64(max(1, len(s.Steady())))
+}
+
 // A StepsError says that the steps asked for are not there.
 type StepsError struct {
 	Asked string

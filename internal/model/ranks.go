@@ -6,20 +6,20 @@ import (
 )
 
 // ByRank takes a capture of several ranks apart: a Trace for each rank whose processes have GPU work, in order. They share texts,
-// and processes and threads keep their rows. What belongs to no rank, the losses and the count of
-// events go to the first. A capture that
-// its reader does not call merged is one: it comes back as it is.
+// and processes and threads keep their rows. What belongs to no rank and the losses go to the first; the events are counted where their
+// rows go, those without rows at the first. A capture that its reader does not call merged is one: it comes back as it is.
 func ByRank(t *Trace) []*Trace {
 	ranks := workingRanks(t)
 	if t.Info.Merged < 2 || len(ranks) < 2 {
 		return []*Trace{t}
 	}
 	var out []*Trace
+	events := t.Info.Events
 	for i, rank := range ranks {
 		one := *t
 		one.Info.Rank, one.Info.Merged = rank, 0
 		if i > 0 {
-			one.Losses, one.Warnings, one.Info.Events = Ledger{}, nil, 0
+			one.Losses, one.Warnings = Ledger{}, nil
 		}
 		for _, table := range tablesByOwner(&one) {
 			table.keep(func(p ProcessRow) bool {
@@ -37,9 +37,22 @@ func ByRank(t *Trace) []*Trace {
 			}
 		}
 		one.Devices = slices.DeleteFunc(slices.Clone(t.Devices), func(d Device) bool { return !used[d.Ordinal] })
+		if i > 0 && t.Info.Events > 0 {
+			one.Info.Events = min(rowsOf(&one), events)
+			events -= one.Info.Events
+		}
 		out = append(out, &one)
 	}
+	out[0].Info.Events = events
 	return out
+}
+
+// rowsOf is the number of rows of all tables.
+func rowsOf(t *Trace) (n int64) {
+	for _, table := range t.Tables() {
+		n += int64(table.Len())
+	}
+	return n
 }
 
 // workingRanks is the ranks whose processes have GPU work, each once, in order.

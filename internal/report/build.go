@@ -41,23 +41,21 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 	}
 	r := &Report{Schema: Schema, Findings: []Finding{}}
 	var all []*one
+	var steps []*facts.Steps
 	for _, f := range in {
 		o, err := look(f, opt)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Trace.Info.Path, err)
+			return nil, fmt.Errorf("%s: %w", facts.InputName(f, in), err)
 		}
-		all = append(all, o)
+		all, steps = append(all, o), append(steps, o.steps)
 		r.Inputs = append(r.Inputs, InputOf(f))
 		r.PerDevice = append(r.PerDevice, o.devices()...)
-		addCapture(&r.Capture, o, len(in) > 1)
+		file, name := inputNames(&f.Trace.Info, in)
+		addCapture(&r.Capture, o, file, name)
 	}
-	for i, o := range all {
-		if o.meanNs() > all[r.Slowest].meanNs() {
-			r.Slowest = i
-		}
-	}
+	r.Slowest = facts.Slowest(steps)
 	slowest := all[r.Slowest]
-	r.Steps = slowest.stepsPart(len(all) > 1)
+	r.Steps = slowest.stepsPart(in)
 	r.Budget = meanBudget(r.PerDevice)
 	if len(r.PerDevice) == 0 {
 		r.Budget = slowest.hostBudget()
@@ -94,7 +92,7 @@ func look(f *facts.Facts, opt Options) (*one, error) {
 	return o, nil
 }
 
-func (o *one) meanNs() float64 { return float64(o.window.LenNs()) * o.perStep }
+func (o *one) meanNs() float64 { return o.steps.MeanNs() }
 
 // ms is nanoseconds over the window as milliseconds per step.
 func (o *one) ms(ns int64) float64 { return float64(ns) / 1e6 * o.perStep }

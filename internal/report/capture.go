@@ -9,8 +9,9 @@ import (
 	"lacuna/internal/model"
 )
 
-// addCapture adds what an input says about its own quality.
-func addCapture(c *Capture, o *one, several bool) {
+// addCapture adds what an input says about its own quality. file and name are what its file and it are called in warnings where there
+// are several; "": there is one.
+func addCapture(c *Capture, o *one, file, name string) {
 	t := o.f.Trace
 	c.Events += eventsOf(t)
 	for _, class := range o.f.RangeClasses() {
@@ -25,9 +26,15 @@ func addCapture(c *Capture, o *one, several bool) {
 	for _, l := range t.Losses.All() {
 		c.Losses = append(c.Losses, Loss{string(l.Code), l.Count, l.Example})
 	}
-	for _, w := range slices.Concat(t.Warnings, o.f.Trust().Warnings(&t.Info), o.narrow()) {
-		if several {
-			w = inputName(&t.Info) + ": " + w
+	c.warn(file, t.Warnings)
+	c.warn(name, slices.Concat(o.f.Trust().Warnings(&t.Info), o.narrow()))
+}
+
+// warn adds warnings about what has a name.
+func (c *Capture) warn(name string, warnings []string) {
+	for _, w := range warnings {
+		if name != "" {
+			w = name + ": " + w
 		}
 		c.Warnings = append(c.Warnings, w)
 	}
@@ -45,12 +52,30 @@ func eventsOf(t *model.Trace) int64 {
 	return n
 }
 
-// inputName is an input among those of a job.
-func inputName(info *model.Info) string {
-	if info.Rank >= 0 {
-		return fmt.Sprintf("rank %d", info.Rank)
+// inputNames is what an input and its file are called among those of a job. Ranks that one file holds share its name.
+func inputNames(info *model.Info, in []*facts.Facts) (file, name string) {
+	if len(in) < 2 {
+		return "", ""
 	}
-	return info.Path
+	name = info.Path
+	if info.Rank >= 0 {
+		name = fmt.Sprintf("rank %d", info.Rank)
+	}
+	alone, same := true, 0
+	for _, f := range in {
+		if f.Trace.Info.Path == info.Path {
+			same++
+		} else {
+			alone = false
+		}
+	}
+	switch {
+	case same == 1:
+		return name, name
+	case alone:
+		return "", name
+	}
+	return info.Path, name
 }
 
 // narrowShare is the share of the GPU work under which the steps are not what the capture is about.

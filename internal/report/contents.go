@@ -33,9 +33,10 @@ type Contents struct {
 	Streams   []StreamInfo  `json:"streams"`
 	Processes []ProcessInfo `json:"processes"`
 	Domains   []string      `json:"nvtx_domains"`
-	Ranges    []NameCount   `json:"ranges"` // names, most frequent first; at most MaxRangeNames
-	Steps     StepsInfo     `json:"steps"`
-	Tables    []NameCount   `json:"tables"` // the tables of the model that have rows
+	Ranges    []NameCount   `json:"ranges"`          // names, most frequent first; at most MaxRangeNames
+	Steps     StepsInfo     `json:"steps"`           // of several ranks, the first one's
+	Ranks     []RankInfo    `json:"ranks,omitempty"` // of a file that holds several
+	Tables    []NameCount   `json:"tables"`          // the tables of the model that have rows
 	Missing   []Abstained   `json:"missing"`
 	Capture   Capture       `json:"capture"`
 	Meta      []NameText    `json:"meta"`
@@ -71,6 +72,15 @@ type ProcessInfo struct {
 	Threads int    `json:"threads"`
 }
 
+// RankInfo is what a file that holds several ranks has of one of them.
+type RankInfo struct {
+	Rank    int32     `json:"rank"`
+	Pids    []int64   `json:"pids"`    // of its processes
+	Devices []uint32  `json:"devices"` // that it used
+	Counts  [3]int    `json:"kernels_copies_sets"`
+	Steps   StepsInfo `json:"steps"`
+}
+
 // StepsInfo says which step markers were found.
 type StepsInfo struct {
 	Source string `json:"source"`
@@ -94,12 +104,16 @@ type NameText struct {
 // MaxRangeNames is how many names of ranges are listed.
 const MaxRangeNames = 20
 
-// ContentsOf describes a capture, of which all parts were read.
-func ContentsOf(f *facts.Facts) (*Contents, error) {
+// ContentsOf describes a capture, of which all parts were read. ranks is what it was taken apart into, or the capture itself.
+func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 	t := f.Trace
-	steps, err := f.Steps(facts.StepOptions{})
-	if err != nil {
-		return nil, err
+	var all []*one
+	for _, rank := range ranks {
+		steps, err := rank.Steps(facts.StepOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &one{f: rank, steps: steps})
 	}
 	info := &t.Info
 	c := &Contents{
@@ -138,16 +152,42 @@ func ContentsOf(f *facts.Facts) (*Contents, error) {
 	for _, kv := range info.Meta {
 		c.Meta = append(c.Meta, NameText{kv.Key, kv.Value})
 	}
-	c.Steps = StepsInfo{Source: string(steps.Source), Marker: steps.Marker, Host: len(steps.Host)}
-	if steps.Device {
-		c.Steps.Device = len(steps.All)
-	} else if steps.Source != facts.StepsNone {
-		c.Steps.Host = len(steps.All)
+	c.Steps = all[0].stepsInfo()
+	for _, o := range all {
+		file, name := inputNames(&o.f.Trace.Info, ranks)
+		addCapture(&c.Capture, o, file, name)
+		if len(all) > 1 {
+			c.Ranks = append(c.Ranks, o.rankInfo())
+		}
 	}
-	o := &one{f: f, steps: steps}
-	addCapture(&c.Capture, o, false)
-	c.Missing = abstained([]*one{o})
+	c.Missing = abstained(all)
 	return c, nil
+}
+
+func (o *one) stepsInfo() StepsInfo {
+	s := StepsInfo{Source: string(o.steps.Source), Marker: o.steps.Marker, Host: len(o.steps.Host)}
+	if o.steps.Device {
+		s.Device = len(o.steps.All)
+	} else if o.steps.Source != facts.StepsNone {
+		s.Host = len(o.steps.All)
+	}
+	return s
+}
+
+func (o *one) rankInfo() RankInfo {
+	t := o.f.Trace
+	r := RankInfo{Rank: t.Info.Rank, Pids: []int64{}, Devices: append([]uint32{}, o.f.Devices()...), Steps: o.stepsInfo()}
+	for _, p := range t.Processes {
+		if p.Rank == r.Rank {
+			r.Pids = append(r.Pids, p.Pid)
+		}
+	}
+	for _, s := range streamsOf(o.f) {
+		for i, n := range s.Counts {
+			r.Counts[i] += n
+		}
+	}
+	return r
 }
 
 // extent is the time of the first and of the last event.

@@ -5,6 +5,7 @@ import (
 
 	"lacuna/internal/evtext"
 	"lacuna/internal/facts"
+	"lacuna/internal/model"
 )
 
 func TestContents(t *testing.T) {
@@ -22,7 +23,7 @@ copy HtoD pageable->device s7 c3 bytes=4096 2100+400
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ContentsOf(facts.Of(trace))
+	c, err := contentsOf(trace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,4 +50,9 @@ copy HtoD pageable->device s7 c3 bytes=4096 2100+400
 	if len(c.Ranges) != 1 || c.Ranges[0] != (NameCount{"step *", 3}) {
 		t.Errorf("ranges %v", c.Ranges)
 	}
+}
+
+func contentsOf(t *model.Trace) (*Contents, error) {
+	f := facts.Of(t)
+	return ContentsOf(f, []*facts.Facts{f})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // stepsPart describes the steps of an input.
-func (o *one) stepsPart(several bool) Steps {
+func (o *one) stepsPart(in []*facts.Facts) Steps {
 	s := o.steps
 	out := Steps{
 		Count: len(s.Steady()), Source: string(s.Source), Basis: "host", Startup: []Startup{}, EachMs: []float64{}, Note: s.Note,
@@ -19,8 +19,8 @@ func (o *one) stepsPart(several bool) Steps {
 	if s.Device {
 		out.Basis = "device"
 	}
-	if several {
-		out.Note = joinNotes(out.Note, fmt.Sprintf("the mean is over all devices; steps, lists and findings are of the slowest input, %s", o.f.Trace.Info.Path))
+	if len(in) > 1 {
+		out.Note = joinNotes(out.Note, fmt.Sprintf("the mean is over all devices; steps, lists and findings are of the slowest input, %s", facts.InputName(o.f, in)))
 	}
 	for _, step := range s.Steady() {
 		out.EachMs = append(out.EachMs, ms(step.LenNs()))

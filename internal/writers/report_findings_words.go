@@ -126,7 +126,7 @@ func profilerWords(r *report.Report) string {
 	case r.Steps.Source == "none":
 		what = "the same"
 	case len(r.Inputs) > 1:
-		what = "a step of the slowest input"
+		what = "a step of the slowest " + inputWord(r.Inputs)
 	}
 	return fmt.Sprintf("That is under %s; without it %s %s.", x.Tool, what, freeWords(x.UnprofiledStepMs, x.LowMs, x.HighMs))
 }

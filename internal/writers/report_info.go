@@ -23,8 +23,11 @@ func ContentsText(w io.Writer, c *report.Contents, page Page) error {
 	p.line(p.paint(bold, p.fit(p.clean(c.Path), p.width())))
 	p.fields(originFields(c))
 	p.deviceFields(c)
-	p.heading("Steps")
-	p.prose("  ", 2, p.clean(stepsWords(c.Steps)))
+	p.ranks(c.Ranks)
+	if len(c.Ranks) == 0 {
+		p.heading("Steps")
+		p.prose("  ", 2, p.clean(stepsWords(c.Steps)))
+	}
 	p.counts("Tables", "rows", c.Tables)
 	p.streams(c.Streams)
 	p.processes(c.Processes)
@@ -87,7 +90,57 @@ func originFields(c *report.Contents) []field {
 		}
 		out = append(out, field{"rank", rank})
 	}
-	return out
+	return append(out, ranksField(c)...)
+}
+
+// ranksField says which ranks a file of several holds.
+func ranksField(c *report.Contents) []field {
+	if len(c.Ranks) == 0 {
+		return nil
+	}
+	var names []string
+	for _, r := range c.Ranks {
+		names = append(names, fmt.Sprint(r.Rank))
+	}
+	text := strings.Join(names, ", ")
+	if c.World > 0 {
+		text += fmt.Sprintf(" of %d", c.World)
+	}
+	if c.Backend != "" {
+		text += ", " + c.Backend
+	}
+	return []field{{"ranks", text}}
+}
+
+// ranks is a line for each rank of a file that holds several.
+func (p *printer) ranks(list []report.RankInfo) {
+	if len(list) == 0 {
+		return
+	}
+	var rows [][]string
+	count := func(n int) string { return unit.FormatCount(int64(n)) }
+	for _, r := range list {
+		rows = append(rows, []string{fmt.Sprintf("rank %d", r.Rank), numbers(r.Pids), numbers(r.Devices), count(r.Counts[0]), count(r.Counts[1]),
+			count(r.Steps.Device), count(r.Steps.Host), p.clean(sourceWords(r.Steps.Source))})
+	}
+	p.line("")
+	p.grid([]gridColumn{{head: "Ranks"}, {head: "pid", right: true}, {head: "GPU", right: true}, {head: "kernels", right: true}, {head: "copies", right: true},
+		{head: "GPU steps", right: true}, {head: "host steps", right: true}, {head: "steps by", flex: true}}, rows)
+	p.prose("  ", 2, "Each is taken for a capture of its own; --rank N of other commands chooses one.")
+}
+
+// numbers is a few numbers as 1, 2, 3.
+func numbers[N int64 | uint32](list []N) string {
+	const most = 3
+	var words []string
+	for i, n := range list {
+		if i == most {
+			words = append(words, "...")
+			break
+		}
+		words = append(words, fmt.Sprint(n))
+	}
+	return strings.Join(words, ", ")
 }
 
 // deviceFields describes the GPUs; neighbours that are alike share a line.

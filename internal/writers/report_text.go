@@ -3,6 +3,7 @@ package writers
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lacuna/internal/report"
@@ -62,7 +63,7 @@ const maxInputs = 4
 func (p *printer) inputs(inputs []report.Input) {
 	for i, in := range inputs {
 		if i == maxInputs && len(inputs) > maxInputs+1 {
-			p.line(fmt.Sprintf("and %d more files", len(inputs)-maxInputs))
+			p.line(fmt.Sprintf("and %d more %s", len(inputs)-maxInputs, map[bool]string{false: "files", true: "ranks"}[oneFile(inputs)]))
 			return
 		}
 		var about []string
@@ -74,11 +75,26 @@ func (p *printer) inputs(inputs []report.Input) {
 		if in.Rank != nil && len(inputs) > 1 {
 			about = append(about, fmt.Sprintf("rank %d", *in.Rank))
 		}
-		p.prose("", 2, p.fit(p.clean(in.Path), p.width()))
+		if i == 0 || in.Path != inputs[i-1].Path || in.Rank == nil {
+			p.prose("", 2, p.fit(p.clean(in.Path), p.width()))
+		}
 		if len(about) > 0 {
 			p.prose("  ", 2, strings.Join(about, ", "))
 		}
 	}
+}
+
+// oneFile says whether several inputs are the ranks that one file holds.
+func oneFile(inputs []report.Input) bool {
+	return len(inputs) > 1 && !slices.ContainsFunc(inputs, func(x report.Input) bool { return x.Rank == nil || x.Path != inputs[0].Path })
+}
+
+// inputWord is what one of the inputs is called.
+func inputWord(inputs []report.Input) string {
+	if oneFile(inputs) {
+		return "rank"
+	}
+	return "input"
 }
 
 // gpuNames counts GPUs of the same name: "2 x NVIDIA H200".

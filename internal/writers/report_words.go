@@ -37,7 +37,7 @@ func headline(r *report.Report, show shower) string {
 	default:
 		slowest := ""
 		if len(r.Inputs) > 1 {
-			slowest = "slowest input: "
+			slowest = "slowest " + inputWord(r.Inputs) + ": "
 		}
 		fmt.Fprintf(&s, "%s takes %s ms (%smedian %s, p10 %s, p90 %s; %s steps%s).", what, ms(r.Steps.MeanMs), slowest, ms(r.Steps.MedianMs),
 			ms(r.Steps.P10Ms), ms(r.Steps.P90Ms), unit.FormatCount(int64(r.Steps.Count)), foundBy(r.Steps.Source))

@@ -133,6 +133,9 @@ func TestRanks(t *testing.T) {
 	if whole.Info.Merged != 2 || len(parts) != 2 || parts[0].Info.Rank != 0 || parts[1].Info.Rank != 1 || parts[0].Info.World != 2 {
 		t.Fatalf("%d parts of %+v", len(parts), whole.Info)
 	}
+	if n := parts[0].Info.Events + parts[1].Info.Events; n != whole.Info.Events || parts[1].Info.Events < int64(parts[1].Kernels.Len()) {
+		t.Errorf("%d events in parts, %d in the file", n, whole.Info.Events)
+	}
 	for i, file := range [][]byte{two, one} {
 		alone := readBytes(t, file, reader.Options{})
 		if err := model.Check(parts[i]); err != nil {

@@ -1,0 +1,199 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lacuna/internal/facts"
+	"lacuna/internal/measure"
+	"lacuna/internal/model"
+)
+
+// byRank takes a capture apart: one for each rank that is merged in it, in their order. Whatever a command says of steps,
+// streams or kernels, it says of one of these; a capture of one rank comes back as it is.
+func byRank(f *facts.Facts) []*facts.Facts {
+	traces := model.ByRank(f.Trace)
+	if len(traces) == 1 {
+		return []*facts.Facts{f}
+	}
+	var out []*facts.Facts
+	for _, t := range traces {
+		out = append(out, facts.Of(t))
+	}
+	return out
+}
+
+// rankNumbers is the ranks that captures say they are.
+func rankNumbers(in []*facts.Facts) (out []int32) {
+	for _, f := range in {
+		if r := f.Trace.Info.Rank; r >= 0 && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// rankList is ranks for people: 0, 1, 2.
+func rankList(ranks []int32) string {
+	var words []string
+	for _, r := range ranks {
+		words = append(words, strconv.Itoa(int(r)))
+	}
+	return strings.Join(words, ", ")
+}
+
+// noRank is the error of a --rank that no input is.
+func noRank(rank int, have []int32) error {
+	if len(have) == 0 {
+		return errCall("--rank %d: no input says which rank it is", rank)
+	}
+	return errCall("--rank %d: no input is that rank (have %s)", rank, rankList(have))
+}
+
+// rankLabel names the label of a run that says which rank of its recording it is.
+const rankLabel = "rank"
+
+// A rankChoice is which rank a comparison looks at where a file holds several: that of --rank; else the one that an earlier input
+// is of; else the slowest of the first such file, as a report judges it. Of all other files it is the same rank: ranks may do
+// different work, and are no repeats of one another.
+type rankChoice struct {
+	asked bool
+	rank  int32 // -1: not chosen
+	of    string
+	met   []int32 // of inputs that were passed over
+	said  []string
+}
+
+func newRankChoice(rank int) *rankChoice {
+	return &rankChoice{asked: rank >= 0, rank: int32(max(rank, -1))}
+}
+
+// checkRank refuses numbers that are no rank.
+func checkRank(command string, rank int) error {
+	if rank < -1 {
+		return errCall("%s: --rank counts from 0", command)
+	}
+	return nil
+}
+
+// choose is the place, among the ranks of one file, of the one to look at; -1: the file is of another rank than --rank.
+func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, error) {
+	path, have := in[0].Trace.Info.Path, rankNumbers(in)
+	if len(in) == 1 {
+		switch own := in[0].Trace.Info.Rank; {
+		case c.asked && own != c.rank:
+			c.met = append(c.met, have...)
+			return -1, nil
+		case own >= 0:
+			c.settle(own, path)
+		}
+		return 0, nil
+	}
+	why := "as of " + c.of
+	switch {
+	case c.asked:
+		why = "as --rank says"
+	case c.rank < 0:
+		i, err := slowest(in, opt)
+		if err != nil {
+			return 0, err
+		}
+		c.settle(in[i].Trace.Info.Rank, path)
+		why = "the one with the longest step; --rank takes another"
+	}
+	i := slices.IndexFunc(in, func(f *facts.Facts) bool { return f.Trace.Info.Rank == c.rank })
+	switch {
+	case i < 0 && c.asked:
+		c.met = append(c.met, have...)
+		return -1, nil
+	case i < 0:
+		return 0, errCall("%s: holds ranks %s, not %d, which %s is; --rank takes one that both have", path, rankList(have), c.rank, c.of)
+	}
+	c.said = append(c.said, fmt.Sprintf("of ranks %s in %s, rank %d is taken: %s", rankList(have), path, c.rank, why))
+	return i, nil
+}
+
+// settle chooses a rank for all inputs to come, if none is chosen.
+func (c *rankChoice) settle(rank int32, of string) {
+	if c.rank < 0 {
+		c.rank, c.of = rank, of
+	}
+}
+
+// keep says whether a run of a file of measures is looked at: if it is labelled with a rank, with that which is chosen.
+func (c *rankChoice) keep(r *measure.Run) bool {
+	own := labelledRank(r)
+	switch {
+	case own < 0:
+	case c.asked && own != c.rank:
+		c.met = append(c.met, own)
+		return false
+	default:
+		c.settle(own, r.Name)
+	}
+	return true
+}
+
+// labelledRank is the rank that a run's label says; -1: it has none.
+func labelledRank(r *measure.Run) int32 {
+	i := slices.IndexFunc(r.Labels, func(p measure.Pair) bool { return p.Name == rankLabel })
+	if i < 0 {
+		return -1
+	}
+	n, err := strconv.ParseInt(r.Labels[i].Value, 10, 32)
+	if err != nil {
+		return -1
+	}
+	return int32(n)
+}
+
+// sameIn is those of a history's runs that are of no other rank than the one that was taken of a recording.
+func (c *rankChoice) sameIn(runs []*measure.Run, where string) ([]*measure.Run, error) {
+	if len(c.said) == 0 {
+		return runs, nil
+	}
+	var out []*measure.Run
+	var others []int32
+	for _, r := range runs {
+		if own := labelledRank(r); own < 0 || own == c.rank {
+			out = append(out, r)
+		} else if !slices.Contains(others, own) {
+			others = append(others, own)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errCall("%s: its runs are of rank %s, not of %d, which was taken of the new runs; --rank takes one", where, rankList(others), c.rank)
+	}
+	return out, nil
+}
+
+// some is the error of a side of which --rank leaves nothing.
+func (c *rankChoice) some(n int) error {
+	if n > 0 || !c.asked {
+		return nil
+	}
+	slices.Sort(c.met)
+	return noRank(int(c.rank), slices.Compact(c.met))
+}
+
+// tell says on stderr which ranks were taken.
+func (c *rankChoice) tell(env *Env) {
+	for _, text := range c.said {
+		env.remark("%s", text)
+	}
+}
+
+// slowest is the place of the capture that a report on all would judge.
+func slowest(in []*facts.Facts, opt facts.StepOptions) (int, error) {
+	var all []*facts.Steps
+	for _, f := range in {
+		steps, err := f.Steps(opt)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", facts.InputName(f, in), err)
+		}
+		all = append(all, steps)
+	}
+	return facts.Slowest(all), nil
+}
