@@ -96,6 +96,7 @@ func machineOf(t *testing.T, text string) (*Machine, []Purpose) {
 		}
 	}
 	m.Env = func(name string) string { return env[name] }
+	m.Set = func(name string) bool { _, set := env[name]; return set }
 	m.Run = func(_ context.Context, program string, args ...string) (string, error) {
 		if words := strings.Fields(args[len(args)-1]); len(words) > 1 { // a text of Python: what it imports tells them apart
 			args[len(args)-1] = words[1]

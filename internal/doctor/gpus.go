@@ -24,7 +24,7 @@ var gpus = Check{ID: "gpus", Title: "GPUs", For: []Purpose{Record, NCU}, Run: fu
 	}
 	out := fine(gpuWords(devices))
 	value := x.Env("CUDA_VISIBLE_DEVICES")
-	if value == "" {
+	if value == "" && (x.Set == nil || !x.Set("CUDA_VISIBLE_DEVICES")) {
 		return out
 	}
 	seen := nvml.Visible(devices, value, true)

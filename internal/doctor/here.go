@@ -21,6 +21,7 @@ func Here(agent func(ctx context.Context) (string, error)) *Machine {
 	return &Machine{
 		Root:     os.DirFS("/"),
 		Env:      os.Getenv,
+		Set:      func(name string) bool { _, set := os.LookupEnv(name); return set },
 		Run:      runProgram,
 		NVML:     nvml.Open,
 		CUPTI:    cuptiVersion,
