@@ -92,7 +92,7 @@ func look(f *facts.Facts, opt Options) (*one, error) {
 	return o, nil
 }
 
-func (o *one) meanNs() float64 { return o.steps.MeanNs() }
+func (o *one) meanNs() float64 { return float64(o.window.LenNs()) * o.perStep }
 
 // ms is nanoseconds over the window as milliseconds per step.
 func (o *one) ms(ns int64) float64 { return float64(ns) / 1e6 * o.perStep }
