@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"lacuna/internal/instrument"
@@ -28,7 +29,7 @@ func (o recordOther) runPrint(env *Env, c *recordCall, args []string) error {
 		return env.write(func(w io.Writer) error { return writeText(w, instrument.Generic(kind)) })
 	}
 	if len(args) > 1 {
-		return errCall("record --print %s: one script at a time, got %q too", kind, args[1])
+		return errCall("record --print %s: want one script and nothing else, got %q too; lacuna record --print %s SCRIPT.py", kind, args[1], kind)
 	}
 	path := args[0]
 	before, err := readScript(env, path)
@@ -41,8 +42,11 @@ func (o recordOther) runPrint(env *Env, c *recordCall, args []string) error {
 	}
 	word := writers.ShellWord(path)
 	how := fmt.Sprintf("to apply it: lacuna record --print %s --line %d %s | patch %s", kind, r.Loop.Line, word, word)
-	if *o.whole {
+	switch {
+	case *o.whole:
 		how = "the whole script follows"
+	case path == "-":
+		how = "to apply it: patch SCRIPT.py"
 	}
 	env.remark("line %d is the loop: %s (%s%s); %s", r.Loop.Line, r.Loop.Header, r.Loop.Kind, because(r.Loop.Why), how)
 	return env.write(func(w io.Writer) error {
@@ -74,6 +78,10 @@ func readScript(env *Env, path string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, most))
 	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
 		return "", fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
 	return string(text), nil

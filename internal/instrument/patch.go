@@ -263,8 +263,8 @@ func (s *script) phases(l *Loop) ([]edit, []string) {
 			continue
 		}
 		name := phaseOf(marksOf(line.code))
-		if m := s.called(line.code); name == "" && !(m.trains() && m.model || m.backward && m.step) { // else it is the whole step
-			name = phaseOf(m)
+		if name == "" {
+			name = s.calledPhase(code)
 		}
 		if name == "" {
 			continue
@@ -276,6 +276,16 @@ func (s *script) phases(l *Loop) ([]edit, []string) {
 		}
 	}
 	return out, names
+}
+
+// calledPhase is what a line does by the functions of the script that it calls. One that computes gradients seldom does that
+// alone, whatever its losses and optimizers are called: it is taken for the whole step, which has a name, unless it says otherwise.
+func (s *script) calledPhase(code string) string {
+	m := s.called(code)
+	if m.trains() && m.model || m.backward && (m.step || !strings.Contains(code, "backward")) {
+		return ""
+	}
+	return phaseOf(m)
 }
 
 // phaseOf is what a line does in a step; "": nothing that has a name.
