@@ -90,7 +90,7 @@ func (c *Case) startOfCapture(out *Findings) {
 		}
 	}
 	idle := float64(sum) / c.deviceCount()
-	if idle < minStartShare*c.StepNs {
+	if idle == 0 || idle < minStartShare*c.StepNs { // a capture without GPU work has neither
 		return
 	}
 	what := c.newGroups()
