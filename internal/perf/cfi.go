@@ -48,7 +48,18 @@ type row struct {
 	cfaOffset int64
 	cfaExpr   []byte // instead of both
 	regs      [regCount]rule
-	signal    bool // a signal's frame: its caller's address is not a return address
+	changed   []uint8 // registers whose rule is not ruleSame
+	signal    bool    // a signal's frame: its caller's address is not a return address
+}
+
+// nonSame is the registers whose rule is not ruleSame.
+func (r *row) nonSame() (out []uint8) {
+	for i := range r.regs {
+		if r.regs[i].kind != ruleSame {
+			out = append(out, uint8(i))
+		}
+	}
+	return out
 }
 
 // A cfi finds rows of a program file. The table stays in memory, instructions in the file.
@@ -63,13 +74,10 @@ var errCFI = errors.New("no call frame information that can be read")
 
 // readCFI reads the table of a file. bytes is the file's length.
 func readCFI(file io.ReaderAt, f *elf.File, bytes int64) (*cfi, error) {
-	c := &cfi{file: file}
+	c := &cfi{file: file, loads: loadsOf(f)}
 	var header *elf.Prog
 	for _, p := range f.Progs {
-		switch p.Type {
-		case elf.PT_LOAD:
-			c.loads = append(c.loads, p.ProgHeader)
-		case elf.PT_GNU_EH_FRAME:
+		if p.Type == elf.PT_GNU_EH_FRAME {
 			header = p
 		}
 	}
@@ -106,7 +114,7 @@ func (c *cfi) row(address uint64) (r row, ok bool) {
 	if !p.run(p.code, address-p.start) {
 		return r, false
 	}
-	p.row.signal = p.signal
+	p.row.signal, p.row.changed = p.signal, p.row.nonSame()
 	return p.row, true
 }
 

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -25,6 +26,10 @@ type module struct {
 	names     [len(symbolTables)]span
 	stubs     []span // in memory: jumps to functions of other libraries
 	cfi       *cfi   // nil: there is none
+
+	// Of unwinding.
+	entry         uint64 // address where the program begins
+	framePointers bool   // functions that have no call frame information keep these
 }
 
 // A function is 24 bytes, of which there may be millions. size is never 0.
@@ -49,12 +54,7 @@ func readELF(file io.ReaderAt, bytes int64) (*module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{file: file}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD {
-			m.loads = append(m.loads, p.ProgHeader)
-		}
-	}
+	m := &module{file: file, loads: loadsOf(f)}
 	for _, section := range f.Sections {
 		if strings.HasPrefix(section.Name, ".plt") {
 			m.stubs = append(m.stubs, span{section.Addr, section.Size})
@@ -71,6 +71,16 @@ func readELF(file io.ReaderAt, bytes int64) (*module, error) {
 	}
 	m.sort()
 	return m, nil
+}
+
+// loadsOf is the parts of a file that are loaded.
+func loadsOf(f *elf.File) (out []elf.ProgHeader) {
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			out = append(out, p.ProgHeader)
+		}
+	}
+	return out
 }
 
 // readTable adds the functions of a table of symbols, read in pieces.
@@ -110,20 +120,17 @@ func (m *module) readTable(f *elf.File, s *elf.Section, table int, fileBytes uin
 
 // sort orders functions by address. Where several names stand for one address, the first is the fullest table's with a size.
 func (m *module) sort() {
-	slices.SortStableFunc(m.functions, func(a, b function) int {
+	slices.SortFunc(m.functions, func(a, b function) int {
 		switch {
 		case a.address != b.address:
-			if a.address < b.address {
-				return -1
-			}
-			return 1
+			return cmp.Compare(a.address, b.address)
 		case a.open != b.open:
 			if b.open {
 				return -1
 			}
 			return 1
 		}
-		return int(a.table) - int(b.table)
+		return cmp.Or(int(a.table)-int(b.table), cmp.Compare(a.name, b.name))
 	})
 	m.functions = slices.CompactFunc(m.functions, func(a, b function) bool { return a.address == b.address })
 }

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"encoding/binary"
+	"slices"
 	"unsafe"
 
 	"lacuna/internal/spool"
@@ -44,7 +45,7 @@ func (s *sampler) intern(sp *space, r *record) *stack {
 		return nil
 	}
 	s.stackBytes += need
-	st := &stack{space: sp, addresses: r.stack, kernel: r.kernel}
+	st := &stack{space: sp, addresses: slices.Clone(r.stack), kernel: r.kernel}
 	sp.stacks[string(s.key)] = st
 	sp.stackBytes += need
 	s.fresh = append(s.fresh, st)
@@ -84,7 +85,14 @@ type tree struct {
 	nodes   map[node]uint32
 	names   map[place]frameName
 	late    []lateFrame
+	last    []placed // the stack that was resolved last, outermost first
 	unnamed int64
+}
+
+// placed is a frame of a stack, and where it lies.
+type placed struct {
+	place place
+	frame uint32
 }
 
 // A node is what makes two frames one.
@@ -112,7 +120,13 @@ func newTree(w *spool.Writer, s *symbols) *tree {
 
 // resolve is the innermost frame of a stack; 0: it has none. whole: none of its frames was left out.
 func (t *tree) resolve(sp *space, places []place, kernel bool) (frame uint32, whole bool) {
-	for _, p := range places {
+	same := 0 // stacks that follow each other have most of their outer frames in common
+	for same < min(len(places), len(t.last)) && places[same] == t.last[same].place {
+		frame = t.last[same].frame
+		same++
+	}
+	t.last = t.last[:same]
+	for _, p := range places[same:] {
 		n := t.name(sp, p)
 		key := node{parent: frame, symbol: n.symbol, module: n.module}
 		if n.late {
@@ -126,6 +140,7 @@ func (t *tree) resolve(sp *space, places []place, kernel bool) (frame uint32, wh
 			t.late = append(t.late, lateFrame{next, frame, sp, p})
 		}
 		frame = next
+		t.last = append(t.last, placed{p, frame})
 	}
 	if kernel {
 		key := node{parent: frame, symbol: t.w.Text(kernelModule), module: t.w.Text(kernelModule)}

@@ -51,9 +51,10 @@ type Stats struct {
 	Switches int64 `json:"switches"`
 	Lost     int64 `json:"lost"`      // records that the kernel dropped because a ring was full
 	Broken   int64 `json:"broken"`    // records that could not be read
-	Whole    int64 `json:"whole"`     // samples whose stack was followed to where the thread began, by call frame information
+	Whole    int64 `json:"whole"`     // samples whose stack was followed to where the thread began
 	OneFrame int64 `json:"one_frame"` // samples of user code of which no caller is known
 	Cut      int64 `json:"cut"`       // samples whose stack is deeper than what is taken of it
+	Astray   int64 `json:"astray"`    // samples whose stack ends at code whose caller cannot be found
 	Unnamed  int64 `json:"unnamed"`   // frames whose function has no name: library+0xoffset
 	Over     int64 `json:"over"`      // samples whose stack was left out or shortened, since the limits of memory were reached
 	Throttle int64 `json:"throttle"`  // times that the kernel slowed sampling down
@@ -187,9 +188,9 @@ func (s *Session) drainLoop(ctx context.Context, attached bool, resolve chan<- b
 	}
 }
 
-// drainEvery is how often rings are drained: after 8 samples of a busy CPU, of which a ring holds 30 with their dumps.
+// drainEvery is how often rings are drained: after 6 samples of a busy CPU, of which a ring holds 15 with their dumps.
 func drainEvery(hz int) time.Duration {
-	return min(max(8*time.Second/time.Duration(hz), 2*time.Millisecond), 50*time.Millisecond)
+	return min(max(6*time.Second/time.Duration(hz), 2*time.Millisecond), 50*time.Millisecond)
 }
 
 // drain takes what lies in the rings; all of it, or, as long as more may come, what no earlier record can follow.
@@ -232,6 +233,9 @@ func (s *Stats) remarks() (out []string) {
 	}
 	if s.Samples > 0 && s.Cut*20 > s.Samples {
 		out = append(out, share(s.Cut)+" have deeper stacks than are taken, and lack their outermost frames")
+	}
+	if s.Samples > 0 && (s.Astray-s.OneFrame)*20 > s.Samples {
+		out = append(out, share(s.Astray)+" have stacks that end at code without frame pointers and call frame information, and lack their outermost frames")
 	}
 	if s.Lost > 0 {
 		out = append(out, fmt.Sprintf("%d records were dropped by the kernel because they were not read in time; sample less often, or without context switches", s.Lost))

@@ -7,10 +7,11 @@ import (
 )
 
 // MaxDepth is how many frames of a stack by frame pointers are kept, the innermost first: the kernel's own default
-// (kernel.perf_event_max_stack). maxWalk is how many of one by call frame information: a call of a Python function is four.
+// (kernel.perf_event_max_stack). maxWalk is how many of one by call frame information: a call of a Python function is four, and what is
+// taken of a stack holds 150 of these.
 const (
 	MaxDepth = 127
-	maxWalk  = 512
+	maxWalk  = 1024
 )
 
 // Kinds of records, and bits of their header, as linux/perf_event.h numbers them.

@@ -14,8 +14,8 @@ import (
 // maxWaiting bounds the samples that wait to be resolved: 40 s of 128 busy CPUs.
 const maxWaiting = 1 << 20
 
-// maxSpare bounds the stacks of dumps, of up to 32 KiB, that are kept to be used again.
-const maxSpare = 1 << 10
+// maxSpare bounds the stacks of dumps, of up to 64 KiB, that are kept to be used again.
+const maxSpare = 1 << 9
 
 // maxNamesOfTasks bounds the threads whose names are remembered.
 const maxNamesOfTasks = 1 << 16
@@ -234,12 +234,15 @@ func (s *sampler) sample(r *record) {
 
 // walk takes the stack by call frame information instead of that by frame pointers, unless it is the shorter one.
 func (s *sampler) walk(sp *space, r *record) {
-	stack, whole := s.unwind.walk(sp, r.dump)
-	if whole {
-		s.stats.Whole++
+	stack, end := s.unwind.walk(sp, r.dump)
+	if end == atStart || len(stack) >= inCode(sp, r.stack) {
+		r.stack, r.cut = stack, end == tooDeep
 	}
-	if whole || len(stack) >= inCode(sp, r.stack) {
-		r.stack, r.cut = stack, !whole && (len(stack) >= maxWalk || r.dump.full)
+	switch end {
+	case atStart:
+		s.stats.Whole++
+	case astray:
+		s.stats.Astray++
 	}
 	if len(s.spare) < maxSpare {
 		s.spare = append(s.spare, r.dump.stack)
@@ -307,6 +310,6 @@ func (s *sampler) account(to *Stats) {
 	defer s.mu.Unlock()
 	c := s.stats
 	to.Samples, to.Switches, to.Lost, to.Broken, to.Whole = c.Samples, c.Switches, c.Lost, c.Broken, c.Whole
-	to.OneFrame, to.Cut, to.Over, to.Throttle = c.OneFrame, c.Cut, c.Over, c.Throttle
+	to.OneFrame, to.Cut, to.Astray, to.Over, to.Throttle = c.OneFrame, c.Cut, c.Astray, c.Over, c.Throttle
 	to.Unnamed = s.tree.unnamed
 }

@@ -28,6 +28,7 @@ type space struct {
 	parent     *space     // of a fork without exec: has the same memory
 	maps       []*mapping // sorted by start, not overlapping; shared with forks, so copied before it is changed
 	shared     bool
+	version    uint32 // of maps
 	ended      bool
 	stacks     map[string]*stack // by addresses: frames.go
 	stackBytes int64
@@ -48,6 +49,7 @@ func (s *space) add(m *mapping) bool {
 	if m.end <= m.start || len(s.maps) >= maxMappings {
 		return m.end <= m.start
 	}
+	s.version++
 	if s.shared {
 		s.maps, s.shared = slices.Clone(s.maps), false
 	}

@@ -62,20 +62,69 @@ func TestWithoutCFI(t *testing.T) {
 		stack          []uint64
 		ok             bool
 		ra, up, callSP uint64
+		innermost      bool
 	}{
-		{"room for a word", jit, 0x7777, []uint64{0xdead, 0x5010}, true, 0x5010, 0x7777, sp + 16},
-		{"frame pointer", jit, sp, []uint64{0x8100, 0x5010}, true, 0x5010, 0x8100, sp + 16},
-		{"frame pointer further up", jit, sp + 16, []uint64{1, 2, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32},
-		{"a library without information", file, sp + 16, []uint64{1, 0x5010, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32},
-		{"neither", jit, 0x10, []uint64{1, 2}, false, 0, 0, 0},
-		{"beyond what was kept", jit, sp + 64, []uint64{1, 2}, false, 0, 0, 0},
-		{"far beyond", jit, ^uint64(0) - 3, []uint64{1, 2}, false, 0, 0, 0},
+		{"room for a word", jit, 0x7777, []uint64{0xdead, 0x5010}, true, 0x5010, 0x7777, sp + 16, false},
+		{"frame pointer", jit, sp, []uint64{0x8100, 0x5010}, true, 0x5010, 0x8100, sp + 16, false},
+		{"frame pointer further up", jit, sp + 16, []uint64{1, 2, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32, false},
+		{"a library without information", file, sp + 16, []uint64{1, 0x5010, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32, false},
+		{"a trampoline that has not yet made room", jit, 0x7777, []uint64{0x5010, 0xdead}, true, 0x5010, 0x7777, sp + 8, true},
+		{"the same, further out", jit, 0x7777, []uint64{0x5010, 0xdead}, false, 0, 0, 0, false},
+		{"neither", jit, 0x10, []uint64{1, 2}, false, 0, 0, 0, false},
+		{"beyond what was kept", jit, sp + 64, []uint64{1, 2}, false, 0, 0, 0, false},
+		{"far beyond", jit, ^uint64(0) - 3, []uint64{1, 2}, false, 0, 0, 0, false},
 	} {
 		regs := [regCount]uint64{regSP: sp, regBP: test.bp, regRA: 0x1010}
-		next, ok := withoutCFI(s, test.in, &regs, &dump{regs: regs, stack: u64s(test.stack...)}, sp)
+		next, ok, _ := newUnwinder(t.TempDir()).withoutCFI(s, test.in, 0x1010, test.innermost, &regs, &dump{regs: regs, stack: u64s(test.stack...)}, sp)
 		if ok != test.ok || ok && (next[regRA] != test.ra || next[regBP] != test.up || next[regSP] != test.callSP) {
 			t.Errorf("%s: %v, to %#x, frame %#x, stack %#x", test.name, ok, next[regRA], next[regBP], next[regSP])
 		}
+	}
+}
+
+// A stack that goes on beyond what was taken of it is too deep; one whose next frame lies elsewhere has gone astray.
+func TestEndings(t *testing.T) {
+	s := newSpace(1)
+	s.add(&mapping{start: 0x1000, end: 0x2000, path: "//anon"})
+	const sp = 0x8000
+	for _, test := range []struct {
+		name  string
+		bp    uint64
+		stack []uint64
+		full  bool
+		want  ending
+		depth int
+	}{
+		{"the next frame is beyond", sp + 16, []uint64{1, 2, sp + 256, 0x1020, 1, 1}, true, tooDeep, 2},
+		{"a trampoline is cut", 0x77, []uint64{1}, true, tooDeep, 1},
+		{"the stack is whole", sp + 16, []uint64{1, 2, sp + 256, 0x1020, 1, 1}, false, astray, 2},
+		{"the next frame is far away", sp + 16, []uint64{1, 2, 1 << 40, 0x1020, 1, 1}, true, astray, 2},
+		{"it goes to no code", sp, []uint64{sp + 256, 0x9990, 1, 1, 1}, true, astray, 1},
+		{"it begins there", sp, []uint64{sp + 256, 0, 1, 1, 1}, true, atStart, 1},
+	} {
+		d := &dump{regs: [regCount]uint64{regSP: sp, regBP: test.bp, regRA: 0x1010}, stack: u64s(test.stack...), full: test.full}
+		stack, end := newUnwinder(t.TempDir()).walk(s, d)
+		if end != test.want || len(stack) != test.depth {
+			t.Errorf("%s: ending %d after %#x, want %d after %d frames", test.name, end, stack, test.want, test.depth)
+		}
+	}
+}
+
+// Within a function's last instructions its registers are those of its caller again, and their places on the stack are given up.
+func TestCallerAtTheEndOfAFunction(t *testing.T) {
+	const sp = 0x8000
+	regs := [regCount]uint64{regSP: sp, regBP: 0x7777, regRA: 0x1010}
+	r := row{cfaReg: regSP, cfaOffset: 8}
+	r.regs[regRA] = rule{kind: ruleAt, offset: -8}
+	r.regs[regBP] = rule{kind: ruleAt, offset: -16}
+	r.changed = r.nonSame()
+	next, ok, start := r.caller(&regs, &dump{regs: regs, stack: u64s(0x5010)}, sp)
+	if !ok || start || next[regRA] != 0x5010 || next[regBP] != 0x7777 || next[regSP] != sp+8 {
+		t.Errorf("%v, %v, to %#x", ok, start, next)
+	}
+	r.regs[regRA].offset = -16 // nobody could return from there
+	if _, ok, _ := r.caller(&regs, &dump{regs: regs, stack: u64s(0x5010)}, sp); ok {
+		t.Error("a return address below the stack is taken")
 	}
 }
 
