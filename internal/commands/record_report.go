@@ -76,7 +76,9 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed, r.Spools, writers.ShellWord(r.Spools))
 	} else {
 		env.remark("recorded %.1f s in %s (%s)", r.Elapsed.Seconds(), r.Path, record.Size(r.Bytes))
-		c.report(ctx, env, []string{r.Path}, len(r.Contents.Agents) > 0)
+		if len(r.Contents.Agents) > 0 {
+			c.report(ctx, env, []string{r.Path}, false)
+		}
 	}
 	switch {
 	case r.Status != Done:
@@ -87,12 +89,9 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 	return nil
 }
 
-// report prints the report of recordings to stderr, unless there is nothing to report or nobody wants it. What goes wrong with it
-// takes nothing from the recording.
-func (c *recordCall) report(ctx context.Context, env *Env, paths []string, something bool) {
-	if !something {
-		return
-	}
+// report prints the report of recordings to stderr, unless nobody wants it; latest: of what was recorded last. What goes wrong with
+// it takes nothing from the recording.
+func (c *recordCall) report(ctx context.Context, env *Env, paths []string, latest bool) {
 	call := "lacuna report"
 	for _, path := range paths {
 		call += " " + writers.ShellWord(path)
@@ -103,17 +102,18 @@ func (c *recordCall) report(ctx context.Context, env *Env, paths []string, somet
 	}
 	at := *env
 	at.Out, at.output = env.Err, ""
-	if err := at.reportOn(ctx, paths, reportRange(*c.pattern)); err != nil && !errors.Is(err, context.Canceled) {
+	if err := at.reportOn(ctx, paths, reportRange(*c.pattern), latest); err != nil && !errors.Is(err, context.Canceled) {
 		env.remark("no report: %v; again with %s", err, call)
 	}
 }
 
 // reportOn prints the report of captures as lacuna report does.
-func (e *Env) reportOn(ctx context.Context, paths []string, pattern string) error {
+func (e *Env) reportOn(ctx context.Context, paths []string, pattern string, latest bool) error {
 	steps, err := stepOptions("", pattern)
 	if err != nil {
 		return err
 	}
+	steps.Latest = latest
 	view := reportFlags(pflag.NewFlagSet("report", pflag.ContinueOnError))
 	in, err := e.readAll(ctx, paths, diagnose.Needs, -1)
 	if err != nil {

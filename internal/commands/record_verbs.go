@@ -254,7 +254,7 @@ func (c *recordCall) pack(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return fmt.Errorf("record pack: %w", err)
 	}
-	c.report(ctx, env, []string{file}, true)
+	c.report(ctx, env, []string{file}, false)
 	return nil
 }
 

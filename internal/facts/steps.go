@@ -17,6 +17,9 @@ type StepOptions struct {
 	First int            // position, from 0; negative: from the end
 	Last  int            // position, excluded; negative: from the end
 	Whole bool           // with Pin: Last is the end
+
+	// Latest takes the last window of a capture that was switched off and on again, not the one with most steps.
+	Latest bool
 }
 
 // Steps is the steps of a capture. A device step lasts from the start of the first kernel or
@@ -96,7 +99,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
-		f.keepWindow(s)
+		f.keepWindow(s, opt.Latest)
 		return s, nil
 	}
 	n := len(s.All)

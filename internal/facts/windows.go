@@ -19,8 +19,9 @@ func (f *Facts) windowOf(ns int64) int {
 }
 
 // keepWindow looks only at the steps of one window, of a capture that was switched off and on again: between windows nothing
-// was recorded, which is no idle time. It takes the window with most time in whole steps; of equals the first.
-func (f *Facts) keepWindow(s *Steps) {
+// was recorded, which is no idle time. It takes the window with most time in whole steps, of equals the first; or the latest that
+// has one.
+func (f *Facts) keepWindow(s *Steps, latest bool) {
 	n := len(f.Trace.Windows)
 	if n < 2 {
 		return
@@ -37,7 +38,7 @@ func (f *Facts) keepWindow(s *Steps) {
 			ns += s.All[to].LenNs()
 			to++
 		}
-		if ns > bestNs {
+		if ns > bestNs || latest && ns > 0 {
 			best, bestNs = [2]int{from, to}, ns
 		}
 		from = max(to, from+1)
@@ -47,7 +48,11 @@ func (f *Facts) keepWindow(s *Steps) {
 		return
 	}
 	s.First, s.Last = best[0], best[1]
-	s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is the one with most steps; --steps A:B takes others", n))
+	which := "the one with most steps; --steps A:B takes others"
+	if latest {
+		which = fmt.Sprintf("the last, which is --steps %d:%d", s.First, s.Last)
+	}
+	s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is %s", n, which))
 }
 
 // inWindow is the part of a span that lies in the window with most of it, for a capture without steps.

@@ -34,6 +34,14 @@ func TestWindows(t *testing.T) {
 			t.Errorf("a step of %d", x.LenNs())
 		}
 	}
+	fewer := of(t, b.String()+"range t1 20000+100 step_600\ncall t1 c90 20001+5 cudaLaunchKernel\nkernel s7 c90 20010+80 k\n"+
+		"range t1 20100+100 step_601\ncall t1 c91 20101+5 cudaLaunchKernel\nkernel s7 c91 20110+80 k\nwindows 20000 end=20300\n")
+	if s, err = fewer.Steps(StepOptions{Latest: true}); err != nil || s.Last-s.First != 1 || s.Steady()[0].StartNs != 20_010 || !strings.Contains(s.Note, fmt.Sprintf("the last, which is --steps %d:%d", s.First, s.Last)) {
+		t.Errorf("the latest: %+v, %v", s, err)
+	}
+	if s, err = fewer.Steps(StepOptions{}); err != nil || s.Last-s.First != 8 {
+		t.Errorf("the longest of three: %+v, %v", s, err)
+	}
 	if s, err = f.Steps(StepOptions{Pin: true, First: 0, Last: 2}); err != nil || s.Last != 2 {
 		t.Errorf("asked for steps 0 to 2: %v", err)
 	}
