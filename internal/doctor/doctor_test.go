@@ -18,6 +18,7 @@ import (
 
 	"lacuna/internal/golden"
 	"lacuna/internal/nvml"
+	"lacuna/internal/nvtool"
 	"lacuna/internal/perf"
 )
 
@@ -49,15 +50,15 @@ func machineOf(t *testing.T, text string) (*Machine, []Purpose) {
 			command, out, _ := strings.Cut(rest, " => ")
 			runs[command] = strings.ReplaceAll(out, `\n`, "\n")
 		case "program":
-			files[inFS(rest)] = &fstest.MapFile{Mode: 0o755}
+			files[nvtool.InFS(rest)] = &fstest.MapFile{Mode: 0o755}
 		case "link":
-			files[inFS(left)] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(strings.TrimPrefix(right, "-> "))}
+			files[nvtool.InFS(left)] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(strings.TrimPrefix(right, "-> "))}
 		case "file":
 			var b strings.Builder
 			for i++; lines[i] != "."; i++ {
 				b.WriteString(lines[i] + "\n")
 			}
-			files[inFS(rest)] = &fstest.MapFile{Data: []byte(b.String()), Mode: 0o644}
+			files[nvtool.InFS(rest)] = &fstest.MapFile{Data: []byte(b.String()), Mode: 0o644}
 		case "nvml":
 			gpus = &fakeGPUs{driver: left}
 			cuda, conf, _ := strings.Cut(right, " ")

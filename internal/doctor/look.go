@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"lacuna/internal/nvml"
+	"lacuna/internal/nvtool"
 )
 
 // An exam is a machine with what several checks want to know of it, looked up once.
@@ -63,7 +63,7 @@ const maxRead = 4 << 20
 
 // read is a file's text; "" if there is none or it cannot be read.
 func (x *exam) read(name string) string {
-	f, err := x.Root.Open(inFS(name))
+	f, err := x.Root.Open(nvtool.InFS(name))
 	if err != nil {
 		return ""
 	}
@@ -83,17 +83,14 @@ func (x *exam) read(name string) string {
 // line is a file's text without its end.
 func (x *exam) line(name string) string { return strings.TrimSpace(x.read(name)) }
 
-// inFS is an absolute path as io/fs has it.
-func inFS(name string) string { return cmp.Or(strings.TrimPrefix(path.Clean("/"+name), "/"), ".") }
-
 func (x *exam) exists(name string) bool {
-	_, err := fs.Stat(x.Root, inFS(name))
+	_, err := fs.Stat(x.Root, nvtool.InFS(name))
 	return err == nil
 }
 
 // glob is the absolute paths that match, sorted.
 func (x *exam) glob(pattern string) (out []string) {
-	found, _ := fs.Glob(x.Root, inFS(pattern))
+	found, _ := fs.Glob(x.Root, nvtool.InFS(pattern))
 	for _, f := range found {
 		out = append(out, "/"+f)
 	}
@@ -102,50 +99,12 @@ func (x *exam) glob(pattern string) (out []string) {
 }
 
 // real is a path without links in it: two names of one file are one.
-func (x *exam) real(name string) string {
-	links, ok := x.Root.(fs.ReadLinkFS)
-	if !ok {
-		return name
-	}
-	const mostLinks = 40 // as the kernel has it
-	done, rest := "/", strings.TrimPrefix(path.Clean(name), "/")
-	for followed := 0; rest != ""; {
-		part, more, _ := strings.Cut(rest, "/")
-		at := path.Join(done, part)
-		to, err := links.ReadLink(inFS(at))
-		switch followed++; {
-		case err != nil || followed > mostLinks+strings.Count(name, "/"):
-			done, rest = at, more
-		case path.IsAbs(to):
-			done, rest = "/", strings.TrimPrefix(path.Join(to, more), "/")
-		default:
-			done, rest = "/", strings.TrimPrefix(path.Join(done, to, more), "/")
-		}
-	}
-	return done
-}
+func (x *exam) real(name string) string { return nvtool.Machine{Root: x.Root}.Real(name) }
 
 // lookPath finds a program as a shell does; "": there is none.
-func (x *exam) lookPath(program string) string {
-	if path.IsAbs(program) {
-		if x.runs(program) {
-			return program
-		}
-		return ""
-	}
-	for _, dir := range strings.Split(x.Env("PATH"), ":") {
-		if at := path.Join(dir, program); path.IsAbs(at) && x.runs(at) {
-			return at
-		}
-	}
-	return ""
-}
+func (x *exam) lookPath(program string) string { return x.programs().LookPath(program) }
 
-// runs says whether a path is a program.
-func (x *exam) runs(name string) bool {
-	info, err := fs.Stat(x.Root, inFS(name))
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-}
+func (x *exam) programs() nvtool.Machine { return nvtool.Machine{Root: x.Root, Path: x.Env("PATH")} }
 
 // ask runs a program for a short time.
 func (x *exam) ask(program string, args ...string) (string, error) {

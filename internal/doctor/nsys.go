@@ -7,8 +7,7 @@ import (
 )
 
 var nsys = Check{ID: "nsys", Title: "Nsight Systems", Run: func(x *exam) []Result {
-	onPath, others := x.tools("nsys", "/opt/nvidia/nsight-systems/*/bin/nsys", "/opt/nvidia/nsight-systems/*/target-linux-*/nsys", "/usr/local/cuda*/bin/nsys",
-		"/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys")
+	onPath, others := x.tools("nsys")
 	all := slices.Concat(onPath, others)
 	if len(all) == 0 {
 		return fine("none; lacuna record does not need it (record --with nsys does)")
@@ -16,7 +15,7 @@ var nsys = Check{ID: "nsys", Title: "Nsight Systems", Run: func(x *exam) []Resul
 	r := Result{State: OK, Text: toolWords(all)}
 	if len(onPath) == 0 {
 		r.Text += "; none is on the PATH"
-		r.Commands = []string{"export PATH=" + path.Dir(others[len(others)-1].path) + ":$PATH"}
+		r.Commands = []string{"export PATH=" + path.Dir(others[0].path) + ":$PATH"}
 	}
 	if slices.ContainsFunc(all, func(t tool) bool { return !older(t.version, "2026") }) {
 		if gpu := x.hasGPU("GB200", "GB300"); gpu != "" {

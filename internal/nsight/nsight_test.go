@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 		}
 		m := Machine{Root: root}
 		for _, dir := range filepath.SplitList(test.path) {
-			m.Path += filepath.Join(root, dir) + string(filepath.ListSeparator)
+			m.Path += "/" + dir + string(filepath.ListSeparator)
 		}
 		got, err := m.Find(ctx, test.tool)
 		if test.want == "" {
