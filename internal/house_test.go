@@ -18,9 +18,9 @@ import (
 // floors is the house from the ground up. A package may import lower floors only. A name that ends
 // in /* is every folder below it. Helpers of tests and of go generate are in helpers.
 var floors = [][]string{
-	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "spool"},
+	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "nvtool", "spool"},
 	{"model", "cubin", "changepoint", "perf"},
-	{"profile", "measure"},
+	{"profile", "measure", "nccl"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
 	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers"},
