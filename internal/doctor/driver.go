@@ -15,7 +15,7 @@ var driver = Check{ID: "driver", Title: "NVIDIA driver", For: []Purpose{Record, 
 		}
 		return fine(text)
 	}
-	r := Result{State: Missing, Text: x.noNVML.Error(), Cost: "no GPU state (clocks, power, temperature) beside a recording, and no lacuna monitor", Limits: []Purpose{Record}}
+	r := Result{State: Missing, Text: x.noNVML.Error(), Cost: "no GPU state (clocks, power, temperature) beside a recording, and no lacuna monitor", Limits: []Purpose{Record, NCU}}
 	switch {
 	case module == "" && x.cuda == "":
 		r.Cost = "nothing runs on a GPU here: nothing can be recorded; captures made elsewhere can be read"
