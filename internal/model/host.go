@@ -134,6 +134,8 @@ type Collectives struct {
 	GroupSize []int32
 	InElems   []int64
 	OutElems  []int64
+	InBytes   []int64 // nil, or what a rank puts in, where the communication library says it; 0: unknown
+	OutBytes  []int64 // nil, or what it gets; 0: unknown
 	Dtype     []StringID
 	Seq       []int64 // NoSequence: unknown
 	InSplit   []StringID

@@ -47,10 +47,10 @@ func ByRank(t *Trace) []*Trace {
 	return out
 }
 
-// rowsOf is the number of rows of all tables.
+// rowsOf is the number of rows that belong to processes.
 func rowsOf(t *Trace) (n int64) {
-	for _, table := range t.Tables() {
-		n += int64(table.Len())
+	for _, table := range tablesByOwner(t) {
+		n += int64(table.rows)
 	}
 	return n
 }

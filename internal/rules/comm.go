@@ -29,6 +29,9 @@ func (c *Case) commBytes(row int32) int64 {
 	if int(k) < len(t.Kernels.Collective) {
 		id = t.Kernels.Collective[k]
 	}
+	if int(id) < len(t.Collectives.InBytes) && t.Collectives.InBytes[id] > 0 {
+		return t.Collectives.InBytes[id]
+	}
 	if int(id) >= t.Collectives.Len() || int(id) >= len(t.Collectives.InElems) || int(id) >= len(t.Collectives.Dtype) {
 		return 0
 	}

@@ -65,6 +65,7 @@ func (r *reading) finish(lost raw.Lost) {
 	r.noteWords()
 	r.passedWords()
 	r.trace.Finish()
+	r.collectives()
 }
 
 // info says where the capture comes from: by the recorder's stream what was run, by the first process with kernels the rest.

@@ -157,3 +157,40 @@ func TestRanks(t *testing.T) {
 		t.Error("a capture of one rank is taken apart")
 	}
 }
+
+// TestNCCL finds the collectives of kernels in the payloads of NCCL's ranges: those of calls come with their beginning, that of
+// making a communicator with its end.
+func TestNCCL(t *testing.T) {
+	l := newLoop(t, 40, map[string]string{"RANK": "1", "WORLD_SIZE": "4"})
+	at := func(what uint8, name, payload string) {
+		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: l.pid, Domain: 1, What: what, Name: l.Text(name), Extended: l.Text(payload)})
+	}
+	at(raw.NVTXPush, "ncclCommInitRank", "")
+	l.nowNs += 1_000_000
+	at(raw.NVTXPop, "", `{"NCCL communicator ID":4660,"No. of ranks":4,"Rank":1,"CUDA device":0}`)
+	for range 2 {
+		l.kernel(gemm, 90_000)
+		at(raw.NVTXPush, "ncclAllGather", `{"NCCL communicator ID":4660,"Message size [bytes]":1048576}`)
+		l.nowNs += 2_000
+		l.kernel("_Z35ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE", 200_000)
+		l.nowNs += 1_000
+		at(raw.NVTXPop, "", "")
+	}
+	file := l.end()
+	for _, need := range []model.Parts{0, model.PartOps | model.PartRanges | model.PartKernels | model.PartCalls} {
+		x := readBytes(t, file, reader.Options{Need: need})
+		c := &x.Collectives
+		if c.Len() != 2 || c.InBytes[0] != 1<<20 || c.OutBytes[1] != 4<<20 || c.GroupSize[0] != 4 || x.Strings.Text(c.Group[0]) != "0x1234" || x.Strings.Text(c.Name[0]) != "all_gather" {
+			t.Errorf("need %b: %+v", need, c)
+		}
+		if want := []model.CollectiveRow{model.NoCollective, 0, model.NoCollective, 1}; !slices.Equal(x.Kernels.Collective, want) {
+			t.Errorf("need %b: kernels are of %v", need, x.Kernels.Collective)
+		}
+		if has := x.Ranges.Payload != nil; has != (need == 0) {
+			t.Errorf("need %b: payloads %v", need, has)
+		}
+	}
+	if x := readBytes(t, file, reader.Options{Need: model.PartKernels | model.PartRanges}); x.Collectives.Len() != 0 || x.Ranges.Payload != nil {
+		t.Error("collectives were not asked for")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"lacuna/internal/model"
+	"lacuna/internal/nccl"
 	raw "lacuna/internal/spool"
 )
 
@@ -116,10 +117,25 @@ func (p *pairing) add(row nvtxRow, kind model.RangeKind) int {
 	t.Thread, t.EndThread = append(t.Thread, thread), append(t.EndThread, model.NoThread)
 	t.Name, t.Category = append(t.Name, row.name), append(t.Category, row.category)
 	t.Domain, t.DomainID = append(t.Domain, p.domain(row.domain)), append(t.DomainID, int64(row.domain))
-	if p.r.opt.Wants(model.PartPayloads) {
+	if p.r.opt.Wants(model.PartPayloads) || p.r.linksNCCL() {
 		t.Payload = append(t.Payload, p.r.payload(row))
 	}
 	return t.Len() - 1
+}
+
+// linksNCCL says whether the payloads of NCCL's ranges are to be made Collectives, which are one of PartOps.
+func (r *reading) linksNCCL() bool {
+	return r.opt.Wants(model.PartOps) && r.opt.Wants(model.PartRanges) && r.opt.Wants(model.PartKernels) && r.opt.Wants(model.PartCalls)
+}
+
+// collectives makes them of NCCL's ranges, when the trace is finished.
+func (r *reading) collectives() {
+	if r.linksNCCL() {
+		nccl.Link(r.trace)
+	}
+	if !r.opt.Wants(model.PartPayloads) {
+		r.trace.Ranges.Payload = nil
+	}
 }
 
 // close ends the range in a row of Ranges.
@@ -131,6 +147,9 @@ func (p *pairing) close(i int, end nvtxRow) {
 		dur = 0
 	}
 	t.DurNs[i] = dur
+	if i < len(t.Payload) && t.Payload[i] == 0 { // what is known only when it ends
+		t.Payload[i] = p.r.payload(end)
+	}
 	if thread := p.r.thread(p.s, end.tid); thread != t.Thread[i] {
 		t.EndThread[i] = thread
 	}

@@ -21,6 +21,8 @@ What lacuna record writes: a .lacuna file, or the .spool files that it is packed
 killed, and several in one file as cat makes it. Kernels, copies, memsets, synchronisation, events, CUDA graphs, runtime and
 driver calls, memory, NVTX, threads, counters of NVML, CPU samples with call chains, context switches, CUPTI's overhead.
 
+NVTX's payloads of NCCL's calls say how large the messages of its kernels are, and of which communicator and peer.
+
 A driver call inside a runtime call of the same correlation ID is left out: it is the same call. What is damaged is passed over
 and counted.`,
 	Clock: clock,
