@@ -233,6 +233,9 @@ void lac_control_forked(void);
 /* Finds libcupti, subscribes, enables. 0; -1: failed, why in lac_cupti_why; -2: another client has it (refused). in_cuinit: CUDA is coming
  * up, on this thread. */
 int lac_cupti_start(bool in_cuinit);
+/* Before lac_on becomes false, on any thread: what calls from now on launch is not the window's, although the kinds are on for some more
+ * milliseconds. */
+void lac_cupti_closes(void);
 /* Forced flush, disables all, unsubscribes, and finalises so that calls cost nothing again; at most timeout_ms. 0: the process
  * ends: nothing is waited for or taken down. */
 void lac_cupti_stop(unsigned timeout_ms);

@@ -158,6 +158,8 @@ void lac_call(uint32_t domain, uint32_t cbid, const void *data)
 	if (c->site == 0) {
 		self->outer = c->corr;
 		self->outer_domain = domain;
+		if (!on)
+			lac_kinds_call_outside(c->corr);
 		*c->kept = on ? lac_gpu_ns() : 0;
 		self->begin_cycles = weight > 0 ? lac_cycles() - begin : 0;
 		return;

@@ -152,6 +152,9 @@ void lac_kinds_off(bool stay);
  * read. From any thread; the question from the writer's. */
 void lac_kinds_span(bool begins, uint32_t corr);
 bool lac_kinds_in_span(uint32_t corr);
+/* A call begins while no window is open; and whether work of that correlation was launched after the window closed. */
+void lac_kinds_call_outside(uint32_t corr);
+bool lac_kinds_outside(uint32_t corr);
 void lac_kinds_forget(void);
 bool lac_kinds_have(uint32_t kind);
 /* Has CUPTI record the calls from now on, and ends our own records of them: for a release that links kernels to calls only then. */

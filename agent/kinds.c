@@ -124,6 +124,25 @@ void lac_kinds_begin(bool early)
 
 bool lac_kinds_late(void) { return atomic_load_explicit(&late, memory_order_relaxed); }
 
+/* The correlation of the first call after the window closed; 0: it is open, or there was no call yet. */
+static atomic_bool closing;
+static atomic_uint closed;
+
+void lac_cupti_closes(void) { atomic_store(&closing, true); }
+
+void lac_kinds_call_outside(uint32_t corr)
+{
+	unsigned none = 0;
+	if (atomic_load_explicit(&closing, memory_order_relaxed) && atomic_load_explicit(&closed, memory_order_relaxed) == 0)
+		atomic_compare_exchange_strong(&closed, &none, corr);
+}
+
+bool lac_kinds_outside(uint32_t corr)
+{
+	const uint32_t from = atomic_load_explicit(&closed, memory_order_relaxed);
+	return from != 0 && (int32_t)(corr - from) >= 0;
+}
+
 static void turn_resources(const uint32_t *ids, size_t n, bool on)
 {
 	for (size_t i = 0; i < n; i++)
@@ -148,6 +167,8 @@ void lac_kinds_on(void)
 {
 	if (atomic_exchange(&switched, true))
 		return;
+	atomic_store(&closing, false);
+	atomic_store(&closed, 0);
 	turn_callbacks(true);
 	for (size_t i = 0; i < KINDS; i++)
 		if (wanted(&kinds[i]))

@@ -83,7 +83,7 @@ uint64_t lac_records_unlinked(void) { return atomic_load(&unlinked); }
 
 static void kernel(uint32_t version, const uint8_t *r)
 {
-	if (!ended(u64(r, 16), u64(r, 24)))
+	if (lac_kinds_outside(u32(r, 92)) || !ended(u64(r, 16), u64(r, 24)))
 		return;
 	spool_kernel row = {
 		.start = u64(r, 16), .end = u64(r, 24), .node = u64(r, 144), .grid_id = (int64_t)u64(r, 96),
@@ -103,7 +103,7 @@ static void kernel(uint32_t version, const uint8_t *r)
 
 static void copy(const uint8_t *r, bool peers)
 {
-	if (!ended(u64(r, 16), u64(r, 24)))
+	if (lac_kinds_outside(u32(r, peers ? 60 : 44)) || !ended(u64(r, 16), u64(r, 24)))
 		return;
 	spool_copy row = {
 		.start = u64(r, 16), .end = u64(r, 24), .bytes = u64(r, 8), .device = u32(r, 32), .context = u32(r, 36), .stream = u32(r, 40),
@@ -121,7 +121,7 @@ static void copy(const uint8_t *r, bool peers)
 
 static void set(const uint8_t *r)
 {
-	if (!ended(u64(r, 16), u64(r, 24)))
+	if (lac_kinds_outside(u32(r, 44)) || !ended(u64(r, 16), u64(r, 24)))
 		return;
 	spool_set row = {
 		.start = u64(r, 16), .end = u64(r, 24), .bytes = u64(r, 8), .node = u64(r, 64), .device = u32(r, 32), .context = u32(r, 36), .stream = u32(r, 40),
@@ -184,7 +184,7 @@ static void event(uint32_t version, const uint8_t *r)
 
 static void graph_run(const uint8_t *r)
 {
-	if (!lac_kinds_in_span(u32(r, 4)) || !ended(u64(r, 8), u64(r, 16)))
+	if (lac_kinds_outside(u32(r, 4)) || !lac_kinds_in_span(u32(r, 4)) || !ended(u64(r, 8), u64(r, 16)))
 		return;
 	lac_device_used(u32(r, 24));
 	spool_graph_run row = {

@@ -270,6 +270,7 @@ static bool close_window(const char *why, uint64_t time)
 {
 	if (!lac_window_open())
 		return false;
+	lac_cupti_closes();
 	atomic_store(&lac_on, false);
 	close_at = UINT64_MAX;
 	window_row(false, why, time);
@@ -397,6 +398,8 @@ static void ask_later(bool open)
 	atomic_fetch_add(open ? &opens : &closes, 1);
 	if (open)
 		lac_nvtx_begins();
+	else
+		lac_cupti_closes();
 	atomic_store(&lac_on, open);
 	lac_writer_wake();
 }

@@ -4,10 +4,11 @@
 
 A process of each tool is built, warmed up and held; all then run windows of STEPS steps, one process at a time, each round in another order.
 A window is divided by the unrecorded one of its round, so that what the machine does in the meantime falls on both. That makes a ratio a process (the median of its rounds),
-and the whole is done again with new processes, since two processes that do the same differ by some per cent. The recorders of the others sleep (SIGSTOP) while one is timed.
+and the whole is done again with new processes, on other cores: within one such generation all have their main thread on one core, and autograd's on another, since
+cores of a virtual machine differ by up to 20 %, and a process stays where it is. The recorders of the others sleep (SIGSTOP) while one is timed.
 
 `armed` is `lacuna record --armed`: rounds armed and idle, then recorded ("armed.recording"), then stopped ("armed.stopped"). `--variants 'NAME=FLAGS;…'` are more recorded
-ones with other flags.
+ones with other flags. `none2` is a second unrecorded process: what two that do the same differ by.
 """
 import argparse
 import json
@@ -23,6 +24,8 @@ from servers import Server, nsys
 
 PROGRAMS = "tiny_kernels:slow:30,host_sync:slow:10,llm_decode:slow:40,llm_decode:fixed:150,healthy_gpt:fixed:3,fp32_matmul:slow:5"
 
+TORCH_EVERY = 3  # rounds
+
 
 class Tool:
     def __init__(self, name, before, log):
@@ -34,7 +37,9 @@ class Tool:
         if self.recorder:
             os.kill(self.recorder, signal.SIGSTOP if on else signal.SIGCONT)
 
-    def window(self):
+    def window(self, round):
+        if self.name == "torch" and round % TORCH_EVERY:
+            return None  # it takes a second to end
         self.rest(False)
         self.server.tell("profiled" if self.name == "torch" else "window")
         got = self.server.hear()
@@ -72,18 +77,20 @@ def tools(a):
 def rounds(all, n, seed, suffix=""):
     """ms of every tool's windows, one each a round: {name: [ms]}."""
     got, order = {}, random.Random(seed)
-    for _ in range(n):
+    for r in range(n):
         for t in order.sample(all, len(all)):
-            got.setdefault(t.name + (suffix if t.name == "armed" else ""), []).append(t.window())
+            got.setdefault(t.name + (suffix if t.name == "armed" else ""), []).append(t.window(r))
     return got
 
 
 def generation(all, program, n, seed):
     """One process of each tool: {name: [ms a step of a window], …}, and windows of the unrecorded beside them."""
     case, variant, steps = program.split(":")
+    cores = sorted(os.sched_getaffinity(0))
+    cores = random.Random(seed).sample(cores[::2] if len(cores) >= 4 else cores, 2)  # neighbours may be one core
     for t in all:
         t.rest(False)
-        t.server.tell(json.dumps({"case": case, "variant": variant, "mode": "held", "steps": int(steps)}))
+        t.server.tell(json.dumps({"case": case, "variant": variant, "mode": "held", "steps": int(steps), "cores": cores}))
     for t in all:
         got = t.server.hear()
         if got:
@@ -105,7 +112,7 @@ def ratios(generations):
     for parts in generations:
         for part in parts:
             for name, ms in part.items():
-                got.setdefault(name, []).append(statistics.median(m / b for m, b in zip(ms, part["none"])))
+                got.setdefault(name, []).append(statistics.median(m / b for m, b in zip(ms, part["none"]) if m))
     return got
 
 

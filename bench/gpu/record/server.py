@@ -2,7 +2,7 @@
 
   python3 server.py SOCKET          under whatever tool is to be measured
 
-A request is one line of JSON, {"case", "variant", "mode", "steps"}; so is the answer. Modes:
+A request is one line of JSON, {"case", "variant", "mode", "steps", "cores"}; so is the answer. Modes:
 
   marked   cudaProfilerStart, steps with NVTX, cudaProfilerStop, as for nsys --capture-range=cudaProfilerApi
   held     the program is built and warmed up, the answer is {}, and it waits. Then a line is a command:
@@ -45,8 +45,18 @@ def run(ask, lines):
         return r
     for i in range(c.warmup):
         step(i, quiet)
+    pin(*ask["cores"])
     hold(Held(step, ask["steps"], c.warmup), lines)
     return {}
+
+
+def pin(main, backward):
+    """This thread and autograd's to a core each, the same in every process that is compared; those of CUDA and tools go where they like."""
+    os.sched_setaffinity(0, {main})
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm") as f:
+            if f.read().startswith("pt_autograd"):
+                os.sched_setaffinity(int(task), {backward})
 
 
 class Held:
@@ -64,7 +74,10 @@ class Held:
 
     def profiled(self):
         from torch.profiler import ProfilerActivity, profile
+        mine = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, range(os.cpu_count()))  # for the threads that the profiler makes
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]):
+            os.sched_setaffinity(0, mine)
             return self.window()
 
 

@@ -55,6 +55,10 @@ def program(*args):
     return [sys.executable, os.path.join(here, "programs.py"), *map(str, args)]
 
 
+def torchrun(*args):
+    return [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *program(*args)[1:]]
+
+
 def kills(work, n, lanes=5):
     """SIGKILL at random moments: what the trace's last kernel is, against the last step that the program knew finished."""
     out, lock, r = [], threading.Lock(), random.Random(14)
@@ -113,7 +117,7 @@ def main():
         "profiler_inside_yield": lambda: [record(work, "profiler_inside_yield", ["--yield"], program("profiler_inside", work + "/p2.json"))],
         "server": lambda: [record(work, "server", [], program("server", 3))],
         "server_armed": lambda: [record(work, "server_armed", ["--armed"], program("server", 12), serve_armed)],
-        "ranks": lambda: [record(work, "ranks", [], ["torchrun", "--nproc-per-node", "2", os.path.join(here, "programs.py"), "ranks", "60"])],
+        "ranks": lambda: [record(work, "ranks", [], torchrun("ranks", 60)), record(work, "ranks_steps", ["--steps", "20:40"], torchrun("ranks", 60))],
         "kills": lambda: kills(work, a.kills),
     }
     with open(a.out + "/survive.jsonl", "w") as f:
