@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -11,6 +12,36 @@ import (
 	"lacuna/internal/reader"
 	raw "lacuna/internal/spool"
 )
+
+// TestOpenBefore: of a range that was open when the window began, as the ID of its push says, only what is still open stays: a
+// part of a step is no step.
+func TestOpenBefore(t *testing.T) {
+	l := newLoop(t, 40, nil)
+	at := func(ms int64, what uint8, id uint64, name string) {
+		l.row(raw.NVTX{Time: l.real(ms * 1e6), What: what, Tid: 40, ID: id, Name: l.Text(name)})
+	}
+	at(1, raw.NVTXPush, 1, "epoch")
+	at(1, raw.NVTXPush, 1, "step 5")
+	at(1, raw.NVTXPush, 1, "data_load")
+	at(2, raw.NVTXPop, 0, "")
+	at(3, raw.NVTXPush, 0, "forward")
+	at(5, raw.NVTXPop, 0, "")
+	at(6, raw.NVTXPop, 0, "")
+	at(7, raw.NVTXPush, 0, "step 6")
+	at(11, raw.NVTXPop, 0, "")
+	l.nowNs = 12e6
+	x := readBytes(t, l.end(), reader.Options{})
+	var got []string
+	for i, name := range x.Ranges.Name {
+		got = append(got, fmt.Sprint(x.Strings.Text(name), " ", x.Ranges.DurNs[i]/1e6))
+	}
+	if want := []string{fmt.Sprint("epoch ", int64(model.OpenDurNs)/1e6), "forward 2", "step 6 4"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if n := x.Losses.Count(lossUnopened); n != 2 {
+		t.Errorf("%d of unopened ranges", n)
+	}
+}
 
 // TestNVTX pairs pushes, pops, starts and ends, over threads, windows and losses.
 func TestNVTX(t *testing.T) {
@@ -192,5 +223,71 @@ func TestNCCL(t *testing.T) {
 	}
 	if x := readBytes(t, file, reader.Options{Need: model.PartKernels | model.PartRanges}); x.Collectives.Len() != 0 || x.Ranges.Payload != nil {
 		t.Error("collectives were not asked for")
+	}
+}
+
+// TestRanksWhateverIsRead finds the same ranks in a file for commands that read different parts of it.
+func TestRanksWhateverIsRead(t *testing.T) {
+	loader := newLoop(t, 41, map[string]string{"RANK": "0", "WORLD_SIZE": "2"}) // of rank 0, without a GPU
+	loader.push("load")
+	loader.nowNs += 1_000_000
+	loader.pop()
+	file := slices.Concat(training(t, 40, 2, map[string]string{"RANK": "0", "WORLD_SIZE": "2"}), loader.end(), training(t, 50, 3, map[string]string{"RANK": "1", "WORLD_SIZE": "2"}))
+	for _, need := range []model.Parts{0, model.PartKernels, model.PartRanges, model.PartCalls, model.PartCopies, model.PartSamples} {
+		parts := model.ByRank(readBytes(t, file, reader.Options{Need: need}))
+		if len(parts) != 2 || parts[0].Info.Rank != 0 || parts[1].Info.Rank != 1 || parts[1].Info.Command == "" {
+			t.Errorf("need %b: %d parts", need, len(parts))
+			continue
+		}
+		if a, b := parts[0].Ranges.Len(), parts[1].Ranges.Len(); need == model.PartRanges && (a != 2*3+1 || b != 3*3) {
+			t.Errorf("%d and %d ranges", a, b)
+		}
+	}
+}
+
+// member is a training process that becomes a member of communicators of NCCL's.
+func member(t *testing.T, pid uint32, env map[string]string, payloads ...string) []byte {
+	l := newLoop(t, pid, env)
+	for _, p := range payloads {
+		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: pid, Domain: 1, What: raw.NVTXPush, Name: l.Text("ncclCommInitRankConfig")})
+		l.nowNs += 1_000_000
+		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: pid, Domain: 1, What: raw.NVTXPop, Extended: l.Text(p)})
+	}
+	l.step(0)
+	return l.end()
+}
+
+func inComm(comm, rank, ranks int) string {
+	return fmt.Sprintf(`{"NCCL communicator ID":%d,"No. of ranks":%d,"Rank":%d,"CUDA device":0}`, comm, ranks, rank)
+}
+
+// TestRanksOfNCCL finds the ranks of processes to which no launcher gave one.
+func TestRanksOfNCCL(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		file  []byte
+		ranks []int32 // of processes
+		parts int
+		warns bool
+	}{
+		{"a program that starts its own", slices.Concat(member(t, 40, nil, inComm(9, 1, 2)), member(t, 50, nil, inComm(9, 0, 2))), []int32{1, 0}, 2, false},
+		{"the larger communicator", slices.Concat(member(t, 40, nil, inComm(8, 0, 2), inComm(9, 2, 3)), member(t, 50, nil, inComm(8, 1, 2), inComm(9, 1, 3)), member(t, 60, nil, inComm(9, 0, 3))), []int32{2, 1, 0}, 3, false},
+		{"a launcher's word goes first", slices.Concat(member(t, 40, map[string]string{"RANK": "4"}, inComm(9, 1, 2)), member(t, 50, map[string]string{"RANK": "5"}, inComm(9, 0, 2))), []int32{4, 5}, 2, false},
+		{"a helper on the GPU", slices.Concat(member(t, 30, nil), member(t, 40, nil, inComm(9, 1, 2)), member(t, 50, nil, inComm(9, 0, 2))), []int32{-1, 1, 0}, 2, false},
+		{"two jobs beside each other", slices.Concat(member(t, 40, nil, inComm(9, 0, 1)), member(t, 50, nil, inComm(7, 0, 1))), []int32{-1, -1}, 1, true},
+		{"ranks that cannot be", slices.Concat(member(t, 40, nil, inComm(9, 0, 2)), member(t, 50, nil, inComm(9, 0, 2))), []int32{-1, -1}, 1, true},
+		{"one process", member(t, 40, nil, inComm(9, 0, 1)), []int32{-1}, 1, false},
+		{"no NCCL", slices.Concat(member(t, 40, nil), member(t, 50, nil)), []int32{-1, -1}, 1, true},
+	} {
+		for _, need := range []model.Parts{0, model.PartKernels, model.PartCalls} {
+			x := readBytes(t, tt.file, reader.Options{Need: need})
+			var ranks []int32
+			for _, p := range x.Processes {
+				ranks = append(ranks, p.Rank)
+			}
+			if n := len(model.ByRank(x)); n != tt.parts || !slices.Equal(ranks, tt.ranks) || (len(x.Warnings) > 0) != tt.warns {
+				t.Errorf("%s, need %b: ranks %v, %d parts, warnings %q", tt.name, need, ranks, n, x.Warnings)
+			}
+		}
 	}
 }

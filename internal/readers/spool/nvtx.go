@@ -43,7 +43,7 @@ func (r *reading) nvtx(s *stream, c *raw.Chunk) {
 // A stack is the ranges that a thread has pushed in a domain and not yet popped.
 type stack struct {
 	window int32
-	open   []int // rows of Ranges
+	open   []int // rows of Ranges; below 0, ^i is pairing.before[i]
 }
 
 // A pairing makes ranges of a stream's rows of nvtx.
@@ -55,6 +55,7 @@ type pairing struct {
 	stacks  map[[2]uint32]*stack // by tid and domain
 	started map[uint64]int       // rows of Ranges, by ID
 	ends    map[uint64]nvtxRow   // ends whose start comes later in the file: threads hand their rows over in turn
+	before  []nvtxRow            // pushes of ranges that were open when the window began; those that ended since have no ID
 }
 
 // ranges pairs pushes with pops, and starts with ends. The rows of one thread are in the order of their calls; those of
@@ -88,6 +89,11 @@ func (r *reading) ranges(s *stream) {
 	}
 	s.nvtxRows = nil
 	p.unopened(len(p.ends))
+	for _, row := range p.before {
+		if row.id != 0 {
+			p.add(row, model.RangePushPop)
+		}
+	}
 	p.stillOpen()
 }
 
@@ -162,6 +168,11 @@ func (p *pairing) push(row nvtxRow) {
 		st = &stack{window: row.window}
 		p.stacks[key] = st
 	}
+	if row.id != 0 { // pushed before the window began, told at its beginning: when it was is not known
+		p.before = append(p.before, row)
+		st.open = append(st.open, ^(len(p.before) - 1))
+		return
+	}
 	st.open = append(st.open, p.add(row, model.RangePushPop))
 }
 
@@ -172,7 +183,12 @@ func (p *pairing) pop(row nvtxRow) {
 		return
 	}
 	last := len(st.open) - 1
-	p.close(st.open[last], row)
+	if i := st.open[last]; i >= 0 {
+		p.close(i, row)
+	} else { // its length within the window is not its length: a step or a loader's range of a moment would be judged by it
+		p.before[^i].id = 0
+		p.unopened(1)
+	}
 	st.open = st.open[:last]
 }
 
