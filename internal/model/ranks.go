@@ -5,12 +5,19 @@ import (
 	"slices"
 )
 
-// ByRank takes a capture of several ranks apart: a Trace for each rank whose processes have GPU work, in order. They share texts,
-// and processes and threads keep their rows. What belongs to no rank and the losses go to the first; the events are counted where their
-// rows go, those without rows at the first. A capture that its reader does not call merged is one: it comes back as it is.
+// ByRank takes a capture of several ranks apart: a Trace for each rank whose processes have GPU work (each rank, if that was
+// not read), in order. They share texts, and processes and threads keep their rows. What belongs to no rank and the losses go to
+// the first; the events are counted where their rows go, those without rows at the first. A capture that its reader does not
+// call merged is one: it comes back as it is.
 func ByRank(t *Trace) []*Trace {
+	if t.Info.Merged < 2 {
+		return []*Trace{t}
+	}
 	ranks := workingRanks(t)
-	if t.Info.Merged < 2 || len(ranks) < 2 {
+	if len(ranks) < int(t.Info.Merged) {
+		ranks = allRanks(t) // GPU work was not read, or not all of it
+	}
+	if len(ranks) < 2 {
 		return []*Trace{t}
 	}
 	var out []*Trace
@@ -68,6 +75,18 @@ func workingRanks(t *Trace) []int32 {
 			if r := t.Processes[p].Rank; r >= 0 && !slices.Contains(ranks, r) {
 				ranks = append(ranks, r)
 			}
+		}
+	}
+	slices.Sort(ranks)
+	return ranks
+}
+
+// allRanks is the ranks of all processes, each once, in order.
+func allRanks(t *Trace) []int32 {
+	var ranks []int32
+	for _, p := range t.Processes {
+		if p.Rank >= 0 && !slices.Contains(ranks, p.Rank) {
+			ranks = append(ranks, p.Rank)
 		}
 	}
 	slices.Sort(ranks)

@@ -80,6 +80,7 @@ type said struct {
 	Size  json.Number `json:"Message size [bytes]"`
 	Bytes json.Number `json:"Bytes"` // what older versions call the size, of some calls
 	Ranks json.Number `json:"No. of ranks"`
+	Rank  json.Number `json:"Rank"`
 	Peer  json.Number `json:"Peer rank"`
 }
 
@@ -121,4 +122,23 @@ func read(payload string) (s said, ok bool) {
 		return said{}, false
 	}
 	return s, true
+}
+
+// A Member is what a process is in a communicator, as the call says that makes it.
+type Member struct {
+	Comm        string // its hash, the same for all of its members
+	Rank, Ranks int32
+}
+
+// MemberOf is what the payload of a call that makes a communicator says; ok false: it is another payload.
+func MemberOf(payload string) (m Member, ok bool) {
+	if !strings.Contains(payload, `"No. of ranks"`) {
+		return m, false
+	}
+	s, ok := read(payload)
+	if !ok {
+		return m, false
+	}
+	rank, ranks := number(s.Rank, maxRanks), number(s.Ranks, maxRanks)
+	return Member{s.comm(), int32(rank), int32(ranks)}, s.comm() != "" && rank >= 0 && rank < ranks
 }

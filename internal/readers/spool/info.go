@@ -108,7 +108,7 @@ func (r *reading) info() {
 // chief is the process that a capture is named after: the first with kernels, or failing that the first.
 func (r *reading) chief() *stream {
 	for _, s := range r.streams {
-		if rows := s.rows["Kernels"]; rows.To > rows.From {
+		if s.kernels > 0 {
 			return s
 		}
 	}
@@ -136,41 +136,6 @@ func (r *reading) hostWords(n note) {
 	r.meta("kernel", n.Kernel)
 	r.meta("samples", n.Perf)
 	r.meta("NVML", n.NVML)
-}
-
-// rankNames is how launchers tell a process its rank and how many there are, the surest first.
-var rankNames = [][2]string{{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}}
-
-// rankOf is a process' rank and how many there are; -1 and 0: it has none.
-func rankOf(env map[string]string) (rank, world int32) {
-	for _, names := range rankNames {
-		if n, ok := number32(env[names[0]]); ok {
-			world, _ := number32(env[names[1]])
-			return n, max(world, 0)
-		}
-	}
-	return -1, 0
-}
-
-// ranks says whose rank the capture is, if its processes with kernels are all of one.
-func (r *reading) ranks() {
-	info, chief := &r.trace.Info, r.chief()
-	found := make(map[int32]bool)
-	for _, s := range r.streams {
-		if s.recorder {
-			continue
-		}
-		rank, world := rankOf(s.from.Begin.Env)
-		r.trace.Processes[s.process].Rank = rank
-		info.World = max(info.World, world)
-		if rows := s.rows["Kernels"]; rank >= 0 && (rows.To > rows.From || s == chief) {
-			found[rank] = true
-			info.Rank = rank
-		}
-	}
-	if len(found) != 1 {
-		info.Rank, info.Merged = -1, int32(len(found))
-	}
 }
 
 // accounts holds what the agents counted against what is here.

@@ -23,6 +23,9 @@ driver calls, memory, NVTX, threads, counters of NVML, CPU samples with call cha
 
 NVTX's payloads of NCCL's calls say how large the messages of its kernels are, and of which communicator and peer.
 
+Processes are ranks by what a launcher told them (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID), else by the communicator of
+NCCL's that they made together. A file with several is taken apart.
+
 A driver call inside a runtime call of the same correlation ID is left out: it is the same call. What is damaged is passed over
 and counted.`,
 	Clock: clock,
@@ -120,6 +123,12 @@ func (r *reading) chunk(c *raw.Chunk) {
 // table reads the rows of a table that is wanted. A table is known by its name: numbers are the stream's.
 func (r *reading) table(s *stream, c *raw.Chunk) {
 	const calls = model.PartCalls | model.PartSyncs // an event without a time of its own takes its call's
+	switch c.Table.Name {                           // what says which rank a process is, whatever is read: all commands must find the same ranks in a file
+	case "nvtx":
+		r.members(s, c)
+	case "kernel", "graph_run":
+		s.kernels += int64(c.Count)
+	}
 	for _, t := range []struct {
 		name  string
 		parts model.Parts

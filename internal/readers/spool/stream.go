@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"lacuna/internal/model"
+	"lacuna/internal/nccl"
 	raw "lacuna/internal/spool"
 )
 
@@ -32,7 +33,10 @@ type stream struct {
 	ordinals    map[uint32]uint32 // our numbers of devices, by the process' own, where they differ
 	domains     []raw.Domain
 	named       []raw.Thread
+	kernels     int64 // in the file, read or not; whole graphs count as one
 	nvtxRows    []nvtxRow
+	members     []nccl.Member         // of NCCL's communicators, as they were made
+	payloads    map[uint32]bool       // texts of payloads that were looked at for members
 	syncIDs     map[uint64]uint32     // ours by the file's
 	kernelNames map[uint32]kernelName // by the text's ID
 	frameRows   map[uint32]model.FrameRow
