@@ -112,6 +112,37 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
+// TestNCCL finds the collective of a kernel in the payload of the range that NCCL puts around its launch.
+func TestNCCL(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.sqlite")
+	if err := synth.Nsys(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	sql(t, path, `CREATE TABLE NVTX_PAYLOAD_SCHEMAS (domainId INTEGER, schemaId INTEGER, payloadSize INTEGER);
+		INSERT INTO StringIds VALUES (900, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL');
+		CREATE TABLE one AS SELECT r.start, r.end, r.globalTid, r.correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r
+			JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.correlationId = r.correlationId ORDER BY r.start LIMIT 1 OFFSET 5;
+		UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = 900, shortName = 900 WHERE correlationId = (SELECT correlationId FROM one);
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId) SELECT 1, NULL, 75, globalTid, 'NCCL', 3 FROM one;
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, jsonText)
+			SELECT start - 1, end + 1, 59, globalTid, 'ncclAllReduce', 3, '{"NCCL communicator ID":255,"Message size [bytes]":4096,"Reduction operation":0}' FROM one;`)
+	for _, need := range []model.Parts{0, model.PartOps | model.PartRanges | model.PartKernels | model.PartCalls} {
+		trace := mustRead(t, path, need)
+		c, k := &trace.Collectives, &trace.Kernels
+		if c.Len() != 1 || c.InBytes[0] != 4096 || trace.Strings.Text(c.Group[0]) != "0xff" || trace.Strings.Text(c.Name[0]) != "allreduce" {
+			t.Fatalf("need %b: collectives %+v", need, c)
+		}
+		if (trace.Ranges.Payload != nil) != (need == 0) {
+			t.Errorf("need %b: payloads %v", need, trace.Ranges.Payload != nil)
+		}
+		for i, row := range k.Collective {
+			if ours := strings.HasPrefix(trace.Strings.Text(k.Name[i]), "nccl"); ours != (row == 0) {
+				t.Errorf("kernel %d, %s: collective %d", i, trace.Strings.Text(k.Name[i]), row)
+			}
+		}
+	}
+}
+
 // TestCounters reads sampled metrics as NVIDIA documents their tables.
 func TestCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sqlite")

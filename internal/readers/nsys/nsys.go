@@ -177,5 +177,6 @@ func (r *reading) all() error {
 	r.devices()
 	r.people()
 	r.trace.Finish()
+	r.collectives()
 	return nil
 }

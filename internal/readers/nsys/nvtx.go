@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lacuna/internal/model"
+	"lacuna/internal/nccl"
 )
 
 // Event types of NVTX_EVENTS.
@@ -46,7 +47,7 @@ type note struct {
 func (r *reading) nvtx() {
 	t := &r.trace.Ranges
 	columns := nvtxColumns[:len(nvtxColumns):len(nvtxColumns)]
-	payloads := r.opt.Wants(model.PartPayloads)
+	payloads := r.opt.Wants(model.PartPayloads) || r.linksNCCL()
 	var schemas payloadSchemas
 	if payloads {
 		columns = append(columns, payloadColumns...)
@@ -86,6 +87,26 @@ func (r *reading) nvtx() {
 		return true
 	}})
 	r.notes(workers)
+}
+
+// linksNCCL says whether payloads of NCCL's ranges, if there are any, are to be made Collectives, which are one of PartOps.
+func (r *reading) linksNCCL() bool {
+	for _, part := range []model.Parts{model.PartOps, model.PartRanges, model.PartKernels, model.PartCalls} {
+		if !r.opt.Wants(part) {
+			return false
+		}
+	}
+	return r.db.Table("NVTX_PAYLOAD_SCHEMAS") != nil
+}
+
+// collectives makes them, when the trace is finished.
+func (r *reading) collectives() {
+	if r.linksNCCL() {
+		nccl.Link(r.trace)
+	}
+	if !r.opt.Wants(model.PartPayloads) {
+		r.trace.Ranges.Payload = nil
+	}
 }
 
 // openSpan is span for a row that may have no end: such a range was still open when the capture ended.
