@@ -87,7 +87,7 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 		f.Asked = opt
 	}
 	x, of, err := diagnose.WhatIfRanks(in, opt, *c.changes)
-	path := in[of].Trace.Info.Path
+	path := facts.InputName(in[of], in)
 	var cannot *diagnose.CannotError
 	switch {
 	case errors.As(err, &cannot):
