@@ -165,7 +165,7 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return near(err)
 	}
-	r.Warnings = append(r.Warnings, ranks.said...)
+	r.Warnings = append(r.Warnings, ranks.said()...)
 	return c.tell(env, r, also, after)
 }
 

@@ -115,7 +115,7 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	d := compare.Diff(before, after, compare.Options{MinEffect: effect, Top: c.rows()})
-	d.Warnings = append(d.Warnings, ranks.said...)
+	d.Warnings = append(d.Warnings, ranks.said()...)
 	if whatif != nil {
 		if err := d.Hold(whatif); err != nil {
 			return fmt.Errorf("--predicted %s: %w", *c.predicted, err)

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,8 +63,9 @@ type rankChoice struct {
 	asked bool
 	rank  int32 // -1: not chosen
 	of    string
-	met   []int32 // of inputs that were passed over
-	said  []string
+	met   []int32  // of inputs that were passed over
+	first string   // what is to be said of the first file of several ranks; "": there was none
+	more  []string // such files after it
 }
 
 func newRankChoice(rank int) *rankChoice {
@@ -72,8 +74,8 @@ func newRankChoice(rank int) *rankChoice {
 
 // checkRank refuses numbers that are no rank.
 func checkRank(command string, rank int) error {
-	if rank < -1 {
-		return errCall("%s: --rank counts from 0", command)
+	if rank < -1 || rank > math.MaxInt32 {
+		return errCall("%s: --rank counts from 0, and ends at %d", command, math.MaxInt32)
 	}
 	return nil
 }
@@ -111,8 +113,27 @@ func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, erro
 	case i < 0:
 		return 0, errCall("%s: holds ranks %s, not %d, which %s is; --rank takes one that both have", path, rankList(have), c.rank, c.of)
 	}
-	c.said = append(c.said, fmt.Sprintf("of ranks %s in %s, rank %d is taken: %s", rankList(have), path, c.rank, why))
+	if c.first == "" {
+		c.first = fmt.Sprintf("of ranks %s in %s, rank %d is taken: %s", rankList(have), path, c.rank, why)
+	} else {
+		c.more = append(c.more, path)
+	}
 	return i, nil
+}
+
+// said is which ranks were taken, in words; nothing if no file had several.
+func (c *rankChoice) said() (out []string) {
+	if c.first != "" {
+		out = append(out, c.first)
+	}
+	switch len(c.more) {
+	case 0:
+	case 1:
+		out = append(out, fmt.Sprintf("rank %d is taken of %s, too", c.rank, c.more[0]))
+	default:
+		out = append(out, fmt.Sprintf("rank %d is taken of %d more files, too", c.rank, len(c.more)))
+	}
+	return out
 }
 
 // settle chooses a rank for all inputs to come, if none is chosen.
@@ -151,7 +172,7 @@ func labelledRank(r *measure.Run) int32 {
 
 // sameIn is those of a history's runs that are of no other rank than the one that was taken of a recording.
 func (c *rankChoice) sameIn(runs []*measure.Run, where string) ([]*measure.Run, error) {
-	if len(c.said) == 0 {
+	if c.first == "" {
 		return runs, nil
 	}
 	var out []*measure.Run
@@ -180,7 +201,7 @@ func (c *rankChoice) some(n int) error {
 
 // tell says on stderr which ranks were taken.
 func (c *rankChoice) tell(env *Env) {
-	for _, text := range c.said {
+	for _, text := range c.said() {
 		env.remark("%s", text)
 	}
 }
