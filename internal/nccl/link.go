@@ -155,7 +155,7 @@ func (l *linker) launches(threads []*thread) {
 	for i, name := range k.Name {
 		ours, seen := isOurs[name]
 		if !seen {
-			ours = IsKernel(t.Strings.Text(name))
+			ours = isKernel(t.Strings.Text(name))
 			isOurs[name] = ours
 		}
 		if ours && k.Corr[i] != model.NoCorr && (i >= len(k.Graph) || k.Graph[i] == model.NoGraph) {

@@ -60,8 +60,8 @@ const (
 	groupEnd   = "ncclGroupEnd"
 )
 
-// IsKernel says whether a kernel is one of NCCL's, by its name.
-func IsKernel(name string) bool { return strings.Contains(strings.ToLower(name), "nccl") }
+// isKernel says whether a kernel is one of NCCL's, by its name.
+func isKernel(name string) bool { return strings.Contains(strings.ToLower(name), "nccl") }
 
 // wordOf is the word of an operation that a kernel's name has; "": it may be any.
 func wordOf(kernel string) string {
