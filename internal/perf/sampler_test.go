@@ -179,6 +179,25 @@ func TestSamplerBounds(t *testing.T) {
 	}
 }
 
+// What limits the samples is told, each thing once and from one sample in twenty on.
+func TestRemarks(t *testing.T) {
+	for _, test := range []struct {
+		s    Stats
+		want []string
+	}{
+		{Stats{}, nil},
+		{Stats{Samples: 100, Cut: 5, Astray: 5, OneFrame: 5}, nil},
+		{Stats{Samples: 100, Cut: 40}, []string{"40 of 100 samples (40%) have deeper stacks"}},
+		{Stats{Samples: 100, Astray: 40, OneFrame: 38}, []string{"38 of 100 samples (38%) have one frame only"}},
+		{Stats{Samples: 100, Astray: 40, OneFrame: 2}, []string{"40 of 100 samples (40%) have stacks that end at code"}},
+	} {
+		got := test.s.remarks()
+		if len(got) != len(test.want) || len(got) > 0 && !strings.HasPrefix(got[0], test.want[0]) {
+			t.Errorf("%+v: %q, want %q", test.s, got, test.want)
+		}
+	}
+}
+
 func TestFramesBound(t *testing.T) {
 	f := newFed(t)
 	for i := range uint32(maxFrames - 1) {

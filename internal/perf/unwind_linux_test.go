@@ -171,8 +171,8 @@ func TestCFIAgainstReadelf(t *testing.T) {
 		defer f.Close()
 		info, _ := f.Stat()
 		m, err := readUnwind(f, info.Size())
-		if err != nil {
-			t.Fatal(program, err)
+		if err != nil || m.cfi == nil {
+			t.Fatal(program, err, "no call frame information is read")
 		}
 		out, _ := exec.Command(readelf, "--debug-dump=frames-interp", program).Output() // it fails where a file of debug symbols is missing
 		checked := compareRows(t, m.cfi, string(out))
@@ -228,7 +228,7 @@ func FuzzCFI(f *testing.F) {
 	f.Add(vdso, uint64(0x800), stack)
 	f.Fuzz(func(t *testing.T, image []byte, address uint64, stack []byte) {
 		m, err := readUnwind(bytes.NewReader(image), int64(len(image)))
-		if err != nil {
+		if err != nil || m.cfi == nil {
 			return
 		}
 		c := m.cfi
