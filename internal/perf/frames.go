@@ -8,10 +8,11 @@ import (
 	"lacuna/internal/spool"
 )
 
-// Bounds of memory. A stack is about 300 bytes, a frame about 100; programs have thousands of both, endless recursion over
-// changing functions has more.
+// Bounds of memory. A stack is 300 bytes to 8 KiB, a frame about 100; programs have thousands of both, endless recursion over
+// changing functions has more. Stacks are remembered up to maxStackBytes, then forgotten: met again they are resolved again. Those
+// that wait to be resolved, a second's, are bounded by as much.
 const (
-	maxStackBytes = 64 << 20
+	maxStackBytes = 32 << 20
 	maxFrames     = 1 << 19
 	maxNames      = 1 << 18
 )
@@ -28,7 +29,8 @@ type stack struct {
 	alone     bool // no caller is known
 }
 
-// intern is the stack of a sample, the same for the same addresses. It returns nil when there is no room for another.
+// intern is the stack of a sample, the same for the same addresses. It returns nil when there is no room for another
+// that waits to be resolved.
 func (s *sampler) intern(sp *space, r *record) *stack {
 	s.key = s.key[:0]
 	if r.kernel {
@@ -41,9 +43,17 @@ func (s *sampler) intern(sp *space, r *record) *stack {
 		return known
 	}
 	need := int64(2*len(s.key)) + int64(unsafe.Sizeof(stack{})) + 64
-	if s.stackBytes+need > maxStackBytes {
+	if s.freshBytes+need > maxStackBytes {
 		return nil
 	}
+	if s.stackBytes+need > maxStackBytes {
+		for _, other := range s.spaces {
+			clear(other.stacks)
+			other.stackBytes = 0
+		}
+		s.stackBytes = 0
+	}
+	s.freshBytes += need
 	s.stackBytes += need
 	st := &stack{space: sp, addresses: slices.Clone(r.stack), kernel: r.kernel}
 	sp.stacks[string(s.key)] = st

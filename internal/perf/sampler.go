@@ -36,7 +36,8 @@ type sampler struct {
 	forked     map[uint32]bool   // threads that inherited events; nil once nobody asks
 	fresh      []*stack          // to be resolved
 	waiting    []sample
-	stackBytes int64
+	stackBytes int64 // of the stacks that spaces remember
+	freshBytes int64 // of fresh
 	key        []byte
 	stats      Stats
 	over       *stack // of samples whose stack has no room
@@ -264,7 +265,7 @@ func inCode(sp *space, stack []uint64) int {
 func (s *sampler) resolve(final bool) {
 	s.mu.Lock()
 	waiting, fresh := s.waiting, s.fresh
-	s.waiting, s.fresh = nil, nil
+	s.waiting, s.fresh, s.freshBytes = nil, nil, 0
 	places := make([][]place, len(fresh))
 	for i, st := range fresh {
 		places[i] = st.places()

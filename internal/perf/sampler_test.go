@@ -171,11 +171,37 @@ func TestSamplerBounds(t *testing.T) {
 	feed(11, 10)
 	f.end(t)
 	var s Stats
-	if f.account(&s); s.Samples != 40_010 || s.Over == 0 || s.Over > 20_000 {
+	if f.account(&s); s.Samples != 40_010 || s.Over == 0 || s.Over > 30_000 {
 		t.Errorf("%+v", s)
 	}
 	if len(s.remarks()) == 0 {
 		t.Error("nothing is said of it")
+	}
+}
+
+// Stacks of a long recording go on being taken: those that were resolved are forgotten where there is no room for more.
+func TestStacksAreForgotten(t *testing.T) {
+	f := newFed(t)
+	f.feed(mmapOf(10, 1, 0x1000, 1<<40, 0, "/no/a.so"))
+	chain := make([]uint64, 127)
+	chain[0] = contextUser
+	for round := range uint64(5) {
+		for i := range uint64(10_000) {
+			for j := range chain[1:] {
+				chain[1+j] = 0x1000 + (round*10_000+i)*200 + uint64(j)
+			}
+			f.feed(sampleOf(10, 10, 10+i, 2, chain...))
+		}
+		f.turn(^uint64(0), 0)
+		for _, w := range f.waiting {
+			if w.stack == f.over {
+				t.Fatalf("round %d: a stack is left out", round)
+			}
+		}
+		if f.stackBytes > maxStackBytes || f.freshBytes > maxStackBytes {
+			t.Fatalf("round %d: %d bytes of stacks, %d to be resolved", round, f.stackBytes, f.freshBytes)
+		}
+		f.fresh, f.waiting, f.freshBytes = nil, nil, 0 // as resolve does, in less time
 	}
 }
 
