@@ -124,6 +124,7 @@ type stream struct {
 	begin    spool.Begin
 	notes    map[string][]string // payloads by kind
 	pushes   map[string]int      // by the range's name
+	before   []string            // of ranges that were pushed before the window
 	pops     int
 	marks    map[string]int
 	domains  []string
@@ -212,6 +213,9 @@ func (s *stream) take(c *spool.Chunk, texts map[spool.Text]string) {
 			switch r.What {
 			case spool.NVTXPush:
 				s.pushes[texts[r.Name]]++
+				if r.ID == 1 {
+					s.before = append(s.before, texts[r.Name])
+				}
 				s.tids[r.Tid] = true
 				s.lastPush = texts[r.Name]
 			case spool.NVTXPop:

@@ -382,8 +382,8 @@ pop()
 `)
 	r.must(t, 1)
 	s := r.streams[0]
-	if n := s.allKernels(); n != 8 || s.total() != 13 || s.pushes["epoch"] != 1 || s.pushes["step 2"] != 1 || s.pushes["step 3"] != 1 || s.pushes["x"] != 10 {
-		t.Errorf("%d kernels, pushes %v", n, s.pushes)
+	if n := s.allKernels(); n != 8 || s.total() != 13 || s.pushes["epoch"] != 1 || s.pushes["step 2"] != 1 || s.pushes["step 3"] != 1 || s.pushes["x"] != 10 || !slices.Equal(s.before, []string{"epoch"}) {
+		t.Errorf("%d kernels, pushes %v, of them before the window %q", n, s.pushes, s.before)
 	}
 	if !slices.Equal(s.windows, []bool{true, false}) {
 		t.Errorf("windows %v", s.windows)

@@ -151,7 +151,7 @@ static __attribute__((noinline)) void catch_up(thread *t, uint32_t now)
 		for (uint32_t j = 0; j < s->depth && j < most; j++) {
 			kept *k = &t->names[i][j];
 			lac_event e = {.text = *k->text ? k->text : NULL, .category = k->category, .color = k->color};
-			emit_event(LAC_PUSH, s->domain, 0, time, &e);
+			emit_event(LAC_PUSH, s->domain, 1, time, &e); /* 1: it was pushed before */
 		}
 	}
 }

@@ -92,7 +92,7 @@ enum { SPOOL_BEGIN = 0, SPOOL_SCHEMA = 1, SPOOL_TEXTS = 2, SPOOL_NOTE = 3 };
 /* what: 1 push, 2 pop, 3 start, 4 end, 5 mark. id pairs start and end. payload_type: 0 none, 1 u64, 2 i64, 3 f64, 4 u32, 5 i32, 6 f32
  * (NVTX's own numbers); payload is its bits; extended is JSON of an extended payload. color: ARGB, 0 none.
  * A thread's ranges that are pushed when a window begins are told as pushes at its beginning (the outermost 8 of a domain; the
- * pops of the others are left out); those that are pushed when it ends have no pop. Both stand for ranges that go on outside. */
+ * pops of the others are left out), with id 1; those that are pushed when it ends have no pop. Both stand for ranges that go on outside. */
 #define SPOOL_NVTX_FIELDS(F) \
 	F(real, time) F(u64, id) F(u64, payload) F(u32, tid) F(u32, domain) F(u32, category) F(text, name) F(text, extended) F(u32, color) F(u8, what) F(u8, payload_type)
 #define SPOOL_DOMAIN_FIELDS(F) F(u32, domain) F(text, name)
