@@ -2,6 +2,7 @@ package perf
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 	"unsafe"
 
@@ -39,10 +40,11 @@ func (s *sampler) intern(sp *space, r *record) *stack {
 	for _, a := range r.stack {
 		s.key = binary.LittleEndian.AppendUint64(s.key, a)
 	}
-	if known, ok := sp.stacks[string(s.key)]; ok {
+	hash := maphash.Bytes(s.seed, s.key)
+	if known := sp.stacks[hash]; known != nil && known.kernel == r.kernel && slices.Equal(known.addresses, r.stack) {
 		return known
 	}
-	need := int64(2*len(s.key)) + int64(unsafe.Sizeof(stack{})) + 64
+	need := int64(len(s.key)) + int64(unsafe.Sizeof(stack{})) + 64
 	if s.freshBytes+need > maxStackBytes {
 		return nil
 	}
@@ -56,7 +58,7 @@ func (s *sampler) intern(sp *space, r *record) *stack {
 	s.freshBytes += need
 	s.stackBytes += need
 	st := &stack{space: sp, addresses: slices.Clone(r.stack), kernel: r.kernel}
-	sp.stacks[string(s.key)] = st
+	sp.stacks[hash] = st
 	sp.stackBytes += need
 	s.fresh = append(s.fresh, st)
 	return st

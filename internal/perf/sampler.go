@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"hash/maphash"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,7 @@ type sampler struct {
 	stackBytes int64 // of the stacks that spaces remember
 	freshBytes int64 // of fresh
 	key        []byte
+	seed       maphash.Seed
 	stats      Stats
 	over       *stack // of samples whose stack has no room
 }
@@ -53,7 +55,7 @@ type sample struct {
 func newSampler(w *spool.Writer, s *symbols) *sampler {
 	return &sampler{
 		w: w, tree: newTree(w, s), spaces: map[uint32]*space{}, tasks: map[uint32]string{}, forked: map[uint32]bool{},
-		over: &stack{shortened: true},
+		over: &stack{shortened: true}, seed: maphash.MakeSeed(),
 	}
 }
 

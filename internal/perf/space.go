@@ -30,11 +30,11 @@ type space struct {
 	shared     bool
 	version    uint32 // of maps
 	ended      bool
-	stacks     map[string]*stack // by addresses: frames.go
+	stacks     map[uint64]*stack // by a hash of their addresses: frames.go
 	stackBytes int64
 }
 
-func newSpace(pid uint32) *space { return &space{pid: pid, stacks: map[string]*stack{}} }
+func newSpace(pid uint32) *space { return &space{pid: pid, stacks: map[uint64]*stack{}} }
 
 // fork is the same memory in another process.
 func (s *space) fork(pid uint32) *space {
