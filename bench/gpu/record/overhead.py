@@ -3,7 +3,7 @@
   LACUNA=BIN WORKLOADS=DIR python3 overhead.py --out FILE.json [--processes 5] [--rounds 8] [--deadline SECONDS] [--tools none,lacuna,armed,nsys,torch] [--programs CASE:VARIANT:STEPS,…]
 
 A process of each tool is built, warmed up and held; all then run windows of STEPS steps, one process at a time, each round in another order.
-A window is divided by the unrecorded one of its round, so that what the machine does in the meantime falls on both. That makes a ratio a process (the median of its rounds),
+A window is divided by the unrecorded of its round, so that what the machine does in the meantime falls on both. That makes a ratio a process (the median of its rounds),
 and the whole is done again with new processes, on other cores: within one such generation all have their main thread on one core, and autograd's on another, since
 cores of a virtual machine differ by up to 20 %, and a process stays where it is. The recorders of the others sleep (SIGSTOP) while one is timed.
 
@@ -106,26 +106,22 @@ def generation(all, program, n, seed):
     return parts
 
 
+def unrecorded(part):
+    """The mean of the unrecorded windows of each round."""
+    return [statistics.mean(ms) for ms in zip(*(part[name] for name in ("none", "none2") if name in part))]
+
+
 def ratios(generations):
     """A ratio to the unrecorded for each process: {name: [ratio]}."""
     got = {}
     for parts in generations:
         for part in parts:
             for name, ms in part.items():
-                got.setdefault(name, []).append(statistics.median(m / b for m, b in zip(ms, part["none"]) if m))
+                got.setdefault(name, []).append(statistics.median(m / b for m, b in zip(ms, unrecorded(part)) if m))
     return got
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--out", required=True)
-    p.add_argument("--processes", type=int, default=5)
-    p.add_argument("--rounds", type=int, default=8)
-    p.add_argument("--deadline", type=float, default=1e9)
-    p.add_argument("--tools", default="none,lacuna,armed,nsys,torch")
-    p.add_argument("--variants", default="")
-    p.add_argument("--programs", default=PROGRAMS)
-    a = p.parse_args()
+def measure(a):
     end, all, runs = time.time() + a.deadline, tools(a), {}
     for t in all:
         t.server.connect()
@@ -140,10 +136,30 @@ def main():
     for t in all:
         t.rest(False)
         t.server.process.terminate() if t.name == "nsys" else t.server.end()
+
+
+def say(runs):
     for program, generations in runs.items():
-        base = statistics.median(ms for parts in generations for ms in parts[0]["none"])
+        base = statistics.median(ms for parts in generations for ms in unrecorded(parts[0]))
         for name, r in ratios(generations).items():
             print(f"{program:26s} {name:16s} {statistics.median(r):6.3f}x of {base:.3f} ms  n={len(r)}  {' '.join(f'{x:.3f}' for x in r)}")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--out", required=True)
+    p.add_argument("--read", action="store_true", help="only print what --out holds")
+    p.add_argument("--processes", type=int, default=5)
+    p.add_argument("--rounds", type=int, default=8)
+    p.add_argument("--deadline", type=float, default=1e9)
+    p.add_argument("--tools", default="none,lacuna,armed,nsys,torch")
+    p.add_argument("--variants", default="")
+    p.add_argument("--programs", default=PROGRAMS)
+    a = p.parse_args()
+    if not a.read:
+        measure(a)
+    with open(a.out) as f:
+        say(json.load(f))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ def run(ask, lines):
         return r
     for i in range(c.warmup):
         step(i, quiet)
-    pin(*ask["cores"])
+    if "cores" in ask:
+        pin(*ask["cores"])
     hold(Held(step, ask["steps"], c.warmup), lines)
     return {}
 

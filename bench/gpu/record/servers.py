@@ -53,7 +53,10 @@ class Server:
             return {"error": str(e)}
 
     def ask(self, **what):
-        self.tell(json.dumps(what))
+        return self.ask_line(json.dumps(what))
+
+    def ask_line(self, line):
+        self.tell(line)
         return self.hear()
 
     def end(self, limit=60):
