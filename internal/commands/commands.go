@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -34,6 +35,9 @@ type Command struct {
 	// Setup declares the command's flags and returns what runs when they are parsed.
 	Setup func(flags *pflag.FlagSet) Run
 }
+
+// doc is the paragraphs of Doc, without the lines' ends around them: the first line may be indented, as in a list.
+func (c *Command) doc() string { return strings.Trim(c.Doc, "\n") }
 
 // Run does a command's work.
 type Run func(ctx context.Context, env *Env, args []string) error

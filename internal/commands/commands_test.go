@@ -169,7 +169,8 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		if len(args) == 2 && args[1] == "--help" {
-			for _, part := range []string{"Usage: lacuna " + args[0], "\n  lacuna " + args[0], "Exit status: 0 done"} {
+			first, _, _ := strings.Cut(strings.TrimLeft((&Env{shelf: All}).find(args[0]).Doc, "\n"), "\n") // of its lines, with its indent
+			for _, part := range []string{"Usage: lacuna " + args[0], "\n  lacuna " + args[0], "\n" + first + "\n", "Exit status: 0 done"} {
 				if !strings.Contains(out.String(), part) {
 					t.Errorf("%v lacks %q", args, part)
 				}

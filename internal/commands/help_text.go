@@ -55,7 +55,7 @@ func helpText(c *Command, own, common *pflag.FlagSet) string {
 	for _, e := range c.Examples {
 		b.WriteString("  " + e + "\n")
 	}
-	if doc := strings.TrimSpace(c.Doc); doc != "" {
+	if doc := c.doc(); doc != "" {
 		b.WriteString("\n" + doc + "\n")
 	}
 	if own.HasAvailableFlags() {

@@ -19,7 +19,7 @@ var historyCommand = Command{
 	Args:  "VERB ...",
 	Title: "Keep what was measured over commits; say when a measure moved",
 	Doc: `
-  add INPUT...        keep the runs in captures, kernel reports, files of measures
+  add INPUT...        keep the runs in captures, kernel reports, measure files
   list                the series and the last runs
   show RUN|COMMIT     what was measured of a run
   plot MEASURE        a measure over commits; --format svg draws it

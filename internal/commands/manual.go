@@ -73,8 +73,8 @@ func markdownPage(c *Command, own, common *pflag.FlagSet) string {
 	if len(c.Examples) > 0 {
 		b.WriteString("\n## Examples\n\n" + block(strings.Join(c.Examples, "\n")))
 	}
-	if c.Doc != "" {
-		b.WriteString("\n## What it does\n\n" + indentedAsCode(strings.TrimSpace(c.Doc)) + "\n")
+	if doc := c.doc(); doc != "" {
+		b.WriteString("\n## What it does\n\n" + indentedAsCode(doc) + "\n")
 	}
 	if own.HasAvailableFlags() {
 		b.WriteString("\n## Flags\n\n" + block(flagUsages(own)))
@@ -101,8 +101,8 @@ func manPage(c *Command, own, common *pflag.FlagSet) string {
 	name := "lacuna-" + c.Name
 	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), name, roff(c.Title))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B lacuna %s\n[flags] %s\n", c.Name, roff(c.Args))
-	if c.Doc != "" {
-		b.WriteString(".SH DESCRIPTION\n" + roffText(c.Doc))
+	if doc := c.doc(); doc != "" {
+		b.WriteString(".SH DESCRIPTION\n" + roffText(doc))
 	}
 	if len(c.Examples) > 0 {
 		b.WriteString(".SH EXAMPLES\n" + verbatim(strings.Join(c.Examples, "\n")))
@@ -151,7 +151,7 @@ func roff(s string) string {
 // roffText turns paragraphs into troff; lines that are indented stay as they are.
 func roffText(doc string) string {
 	var b strings.Builder
-	for _, paragraph := range strings.Split(strings.TrimSpace(doc), "\n\n") {
+	for _, paragraph := range strings.Split(doc, "\n\n") {
 		if strings.HasPrefix(paragraph, "  ") {
 			b.WriteString(verbatim(paragraph))
 			continue
