@@ -67,7 +67,7 @@ func saveDemo(env *Env, path string) error {
 		return errCall("demo: --save %s: is a capture of lacuna record; give it a name that ends in .lacuna", path)
 	}
 	if _, err := os.Stat(path); err == nil {
-		return errCall("demo: --save %s: is there already", path)
+		return errCall("demo: --save %s: is there already; move it away, or name another file", path)
 	}
 	if err := os.WriteFile(path, demoCapture, 0o644); err != nil {
 		return fmt.Errorf("demo: --save %s: cannot be written: %w", path, err)

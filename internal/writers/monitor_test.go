@@ -20,7 +20,7 @@ func snapshotOfFour() *monitor.Snapshot {
 	busy := monitor.GPU{Index: 0, Name: "NVIDIA H200", UUID: "GPU-a", PCI: "00000000:03:00.0", UtilPct: v(100), MemoryUtilPct: v(63), MemoryUsedBytes: v(140.4 * (1 << 30)), MemoryTotalBytes: v(141 * (1 << 30)),
 		SMClockMHz: v(1605), MaxSMClockMHz: v(1980), MemoryClockMHz: v(3201), MaxMemoryClockMHz: v(3201), PowerW: v(699.6), PowerLimitW: v(700), TemperatureC: v(71), Reasons: nvml.PowerCap | nvml.ThermalSlowdown,
 		PCIeTxBps: v(1.25e9), PCIeRxBps: v(53.1e9), NVLinkTxBps: v(321.5e9), NVLinkRxBps: v(320.9e9), NVLinkTx: v(1 << 50), NVLinkRx: v(1 << 49),
-		Processes: []monitor.Process{{PID: 4242, Name: "python3", MemoryBytes: v(140 << 30)}, {PID: 77, Name: "a \"b\"\\\x1b[31m\n", MemoryBytes: nil}}}
+		Processes: []monitor.Process{{PID: 4242, Name: "python3", MemoryBytes: v(140 << 30)}, {PID: 77, Name: "a \"b\"\\\x1b[31m\n", MemoryBytes: nil}, {PID: 1234567}}}
 	busy.Throttle = busy.Reasons.Names()
 	idle := monitor.GPU{Index: 1, Name: "NVIDIA H200", UUID: "GPU-b", UtilPct: v(0), MemoryUtilPct: v(0), MemoryUsedBytes: v(0), MemoryTotalBytes: v(141 * (1 << 30)), SMClockMHz: v(345), MaxSMClockMHz: v(1980),
 		PowerW: v(76.1), TemperatureC: v(28), Throttle: []string{}, Processes: []monitor.Process{}}

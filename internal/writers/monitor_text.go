@@ -111,6 +111,9 @@ func (p *printer) monitorProcesses(s *monitor.Snapshot) {
 			name := x.Name
 			if name == "" {
 				name = "(not visible from here)"
+				if p.width() < 28+len(name) { // the other columns, with a PID of seven digits
+					name = "(hidden)"
+				}
 			}
 			rows = append(rows, []string{fmt.Sprint(g.Index), fmt.Sprint(x.PID), told(x.MemoryBytes, 1<<20, 0), p.clean(name)})
 		}
