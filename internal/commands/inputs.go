@@ -92,7 +92,7 @@ func stepOptions(steps, pattern string) (facts.StepOptions, error) {
 		if err != nil {
 			return opt, err
 		}
-		opt.Range = re
+		opt.Range, opt.Asked = re, pattern
 	}
 	return opt, nil
 }

@@ -95,6 +95,7 @@ func TestPinnedSteps(t *testing.T) {
 		{0, -1, false, "100-300"},
 		{3, 4, false, "--steps 3:4: the capture has 3 steps; give positions from 0 to 3"},
 		{2, 2, false, "--steps 2:2: the capture has 3 steps; give positions from 0 to 3"},
+		{5, 0, true, "--steps 5:: the capture has 3 steps; give positions from 0 to 3"},
 	} {
 		s, err := f.Steps(StepOptions{Pin: true, First: test.first, Last: test.last, Whole: test.whole})
 		got := fmt.Sprint(err)

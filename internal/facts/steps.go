@@ -13,6 +13,7 @@ import (
 // StepOptions says which steps are wanted. The zero value is: find them, and leave start-up out.
 type StepOptions struct {
 	Range *regexp.Regexp // ranges that mark steps, by name; nil: find markers
+	Asked string         // Range as the call has it: what is told back where there is none
 	Pin   bool           // take exactly the device steps First to Last, and do not look for start-up
 	First int            // position, from 0; negative: from the end
 	Last  int            // position, excluded; negative: from the end
@@ -95,7 +96,7 @@ func (f *Facts) Steps(opt StepOptions) (*Steps, error) {
 func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	s := f.findSteps(opt.Range)
 	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
-		return nil, &StepsError{Asked: fmt.Sprintf("--step-range %s", opt.Range)}
+		return nil, &StepsError{Asked: "--step-range " + opt.Asked}
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
@@ -114,7 +115,11 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	last = min(last, n)
 	if first < 0 || first >= last {
-		return nil, &StepsError{fmt.Sprintf("--steps %d:%d", opt.First, opt.Last), n}
+		asked := fmt.Sprintf("--steps %d:%d", opt.First, opt.Last)
+		if opt.Whole {
+			asked = fmt.Sprintf("--steps %d:", opt.First)
+		}
+		return nil, &StepsError{asked, n}
 	}
 	s.First, s.Last = first, last
 	return s, nil
