@@ -252,7 +252,7 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsig
 		}
 	}
 	for _, m := range plan.Check(done) {
-		env.tell("%s", m.Why)
+		env.remark("%s", m.Why)
 	}
 	inside, err := env.readKernels(ctx, paths)
 	if err != nil {

@@ -30,7 +30,8 @@ needs no change, the machine no Nsight and no root: CUPTI, which comes with CUDA
 and with PyTorch, must be there, and a C compiler if this build carries no
 agent. Everything is packed into FILE (-o; default NAME-DATE-TIME.lacuna; %h, %p
 and %q{VAR} in it are the host, the process and a variable). Then the report is
-printed to stderr: stdout is the program's. There is no shell: for one, sh -c.
+printed to stderr, unless -q: stdout is the program's. There is no shell: for
+one, sh -c.
 
 Ctrl-C stops recording and saves, whatever the program does; Ctrl-C again kills
 it. The exit status is the program's.

@@ -24,6 +24,9 @@ func (o recordOther) runPrint(env *Env, c *recordCall, args []string) error {
 		}
 		args = c.flags.Args()
 	}
+	if err := c.takesOnly(env, "--print "+kind, printFlags); err != nil {
+		return err
+	}
 	if len(args) == 0 {
 		env.remark("no script given: this is what to paste by hand; lacuna record --print %s SCRIPT.py finds the loop", kind)
 		return env.write(func(w io.Writer) error { return writeText(w, instrument.Generic(kind)) })

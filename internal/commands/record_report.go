@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"lacuna/internal/diagnose"
+	"lacuna/internal/facts"
 	"lacuna/internal/record"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
@@ -96,20 +97,20 @@ func (c *recordCall) report(ctx context.Context, env *Env, paths []string, lates
 	for _, path := range paths {
 		call += " " + writers.ShellWord(path)
 	}
-	if *c.noReport {
+	if *c.noReport || env.quiet {
 		env.remark("where the time goes: %s", call)
 		return
 	}
 	at := *env
 	at.Out, at.output = env.Err, ""
-	if err := at.reportOn(ctx, paths, reportRange(*c.pattern), latest); err != nil && !errors.Is(err, context.Canceled) {
+	if err := at.reportOn(ctx, paths, *c.pattern, latest); err != nil && !errors.Is(err, context.Canceled) {
 		env.remark("no report: %v; again with %s", err, call)
 	}
 }
 
-// reportOn prints the report of captures as lacuna report does.
+// reportOn prints the report of captures as lacuna report does; pattern: record's --step-range.
 func (e *Env) reportOn(ctx context.Context, paths []string, pattern string, latest bool) error {
-	steps, err := stepOptions("", pattern)
+	steps, err := recordSteps("", pattern)
 	if err != nil {
 		return err
 	}
@@ -124,6 +125,13 @@ func (e *Env) reportOn(ctx context.Context, paths []string, pattern string, late
 		return err
 	}
 	return view.write(e, r, nextSteps(r, pattern == ""))
+}
+
+// recordSteps is the steps that record's --steps and --step-range mean to the report.
+func recordSteps(steps, pattern string) (facts.StepOptions, error) {
+	opt, err := stepOptions(steps, reportRange(pattern))
+	opt.Asked = pattern
+	return opt, err
 }
 
 // reportRange is the --step-range of report that means what record's means.

@@ -54,13 +54,7 @@ func (c *recordCall) runVerb(ctx context.Context, env *Env, v *recordWord, args 
 	if help := c.flags.Lookup("help"); help != nil && help.Changed {
 		return env.help(cmd, nil)
 	}
-	taken := strings.Fields(v.flags)
-	c.flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(taken, f.Name) && env.root.PersistentFlags().Lookup(f.Name) == nil && err == nil {
-			err = errCall("record %s: takes no --%s; it takes --%s", v.name, f.Name, strings.Join(taken, " --"))
-		}
-	})
-	if err == nil {
+	if err = c.takesOnly(env, v.name, v.flags); err == nil {
 		err = env.checkFlags(c.flags.Args())
 	}
 	if err == nil && v.name != "pack" && len(c.flags.Args()) > 0 {
@@ -70,6 +64,17 @@ func (c *recordCall) runVerb(ctx context.Context, env *Env, v *recordWord, args 
 		return err
 	}
 	return v.run(c, ctx, env, c.flags.Args())
+}
+
+// takesOnly refuses flags that are given and are not among those that this use of record takes: start, --with ncu.
+func (c *recordCall) takesOnly(env *Env, use, flags string) (err error) {
+	taken := strings.Fields(flags)
+	c.flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(taken, f.Name) && !strings.HasPrefix(use, "--"+f.Name+" ") && env.root.PersistentFlags().Lookup(f.Name) == nil && err == nil {
+			err = errCall("record %s: takes no --%s; it takes --%s", use, f.Name, strings.Join(taken, " --"))
+		}
+	})
+	return err
 }
 
 // programs is the processes that the call means: those of --pid, with --all all, else the only one that there is.

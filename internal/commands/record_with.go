@@ -42,6 +42,17 @@ func recordOtherFlags(flags *pflag.FlagSet) recordOther {
 
 func withTools() []string { return []string{"nsys", "ncu"} }
 
+// withFlags is the flags of record that mean something to a tool, besides --with.
+func withFlags(tool string) string {
+	if tool == "ncu" {
+		return "kernel launch-skip launch-count step-range window with-args dry-run no-report force"
+	}
+	return "steps step-range delay duration window cuda-graph kinds with-args dry-run no-report force"
+}
+
+// printFlags is those that mean something to --print, besides itself.
+const printFlags = "line function whole"
+
 // run does what --with and --print ask for; false: neither is given.
 func (o recordOther) run(ctx context.Context, env *Env, c *recordCall, args []string) (bool, error) {
 	switch {
@@ -67,10 +78,11 @@ func (o recordOther) runWith(ctx context.Context, env *Env, c *recordCall, progr
 	if len(program) == 0 {
 		return errCall("record --with %s: no program given; try lacuna record --with %s -- python train.py", *o.with, *o.with)
 	}
-	for _, name := range []string{"armed", "sample", "no-gpu-metrics", "interval", "memory", "flush-ms", "spool-dir", "cupti", "yield", "pid", "all", "format"} {
-		if c.flags.Changed(name) {
-			return errCall("record --with %s: --%s is of lacuna's own recording; leave it away, or --with", *o.with, name)
-		}
+	if err := c.takesOnly(env, "--with "+*o.with, withFlags(*o.with)); err != nil {
+		return err
+	}
+	if *c.kinds != "" && *c.kinds != "memory" {
+		return errCall("record --with nsys --kinds %s: nsys records kernels, copies, CUDA calls and synchronisations, and leaves none out; it can add device memory: --kinds memory", *c.kinds)
 	}
 	if err := c.limits(); err != nil {
 		return err
@@ -86,8 +98,8 @@ func (o recordOther) runWith(ctx context.Context, env *Env, c *recordCall, progr
 	if err != nil {
 		return err
 	}
-	opt := withOptions{output: strings.TrimSuffix(path, ".lacuna"), force: *c.force, memory: strings.Contains(*c.kinds, "memory"), window: *c.window, steps: *c.steps,
-		pattern: *c.pattern, delay: *c.delay, duration: *c.duration, kernel: *o.kernel, skip: *o.skip, count: *o.count, dry: *o.dry, noReport: *c.noReport}
+	opt := withOptions{output: strings.TrimSuffix(path, ".lacuna"), force: *c.force, memory: *c.kinds == "memory", window: *c.window, steps: *c.steps,
+		pattern: *c.pattern, delay: *c.delay, duration: *c.duration, kernel: *o.kernel, skip: *o.skip, count: *o.count, dry: *o.dry, noReport: *c.noReport || env.quiet}
 	if c.flags.Changed("cuda-graph") {
 		opt.graph = *c.graph
 	}
@@ -119,9 +131,6 @@ type withOptions struct {
 
 // recordNsys records a timeline.
 func (e *Env) recordNsys(ctx context.Context, opt withOptions, program, more []string) error {
-	if opt.kernel != "" || opt.skip > 0 || opt.count > 0 {
-		return errCall("record --with nsys: --kernel, --launch-skip and --launch-count are for --with ncu; nsys records every launch")
-	}
 	what, steps, err := opt.timeline(program, more)
 	if err != nil {
 		return err
@@ -178,8 +187,7 @@ func (o withOptions) timeline(program, more []string) (nsight.Timeline, facts.St
 	if what.Graph = o.graph; o.graph == "whole" {
 		what.Graph = "graph" // nsys' word for it
 	}
-	pattern := reportRange(o.pattern)
-	steps, err := stepOptions("", pattern)
+	steps, err := recordSteps("", o.pattern)
 	switch {
 	case err != nil:
 		return what, steps, err
@@ -190,7 +198,7 @@ func (o withOptions) timeline(program, more []string) (nsight.Timeline, facts.St
 			what.Range = o.pattern // the first range of that name: that much nsys can do
 			break
 		}
-		steps, err = stepOptions(o.steps, pattern)
+		steps, err = recordSteps(o.steps, o.pattern)
 	}
 	return what, steps, err
 }
@@ -253,16 +261,12 @@ func (e *Env) recordNcu(ctx context.Context, opt withOptions, program, more []st
 func (o withOptions) launches(program, more []string) (nsight.Launches, error) {
 	what := nsight.Launches{Output: strings.TrimSuffix(o.output, ".ncu-rep"), Program: program, Name: o.kernel, Skip: o.skip, Count: o.count, Clock: nsight.ClockBase, Extra: more}
 	switch {
+	case strings.HasSuffix(o.pattern, "*"):
+		return what, errCall("record --with ncu --step-range %s: ncu looks into ranges of one name; give it whole, as in --step-range step_12", o.pattern)
 	case o.window == "profiler":
 		what.Extra = append([]string{"--profile-from-start", "off"}, what.Extra...)
-	case o.delay > 0 || o.duration > 0:
-		return what, errCall("record --with ncu: --delay and --duration are of a timeline; ncu counts launches: --launch-skip N --launch-count N")
-	case o.steps != "" && (o.pattern == "" || strings.ContainsAny(o.pattern, "/*")):
-		return what, errCall("record --with ncu --steps %s: ncu cannot count ranges; name the one to look into: --step-range step_12", o.steps)
 	}
-	if o.pattern != "" {
-		what.Range = o.pattern
-	}
+	what.Range = o.pattern
 	if o.kernel != "" {
 		if _, err := regexp.Compile(o.kernel); err != nil {
 			return what, errCall("--kernel %s: is no regular expression: %w", o.kernel, err)
