@@ -90,7 +90,9 @@ bool lac_file_append(const void *chunk, size_t bytes);
 void lac_file_retry(void);
 /* The errno of a disk that took nothing at the last try, which is over now: once; else 0. */
 int lac_file_recovered(void);
-/* Whether the file was removed, or another stands in its place: nothing can be written any more. */
+/* Looks whether the file is still there; that costs a call of the kernel. */
+bool lac_file_there(void);
+/* Whether it was found removed, or another in its place: nothing can be written any more. */
 bool lac_file_gone(void);
 uint64_t lac_file_bytes(void);
 void lac_file_close(void);

@@ -5,6 +5,7 @@ package agent_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,26 +106,33 @@ func (d coreDriver) closed(t *testing.T) {
 	}
 }
 
-// removed: a spool that was taken away, with its folder, is not made again, and recording ends.
+// removed: a spool that was taken away, with its folder, is not made again, and recording ends, or does not begin.
 func (d coreDriver) removed(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "spools")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p := d.live(t, dir, "LACUNA_FLUSH_MS=20")
-	time.Sleep(100 * time.Millisecond)
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(400 * time.Millisecond)
-	if got := p.ask(t, "status"); got.State != "failed" || got.Why != "the spool was removed" {
-		t.Errorf("status %+v", got)
-	}
-	if got := p.ask(t, "start"); got.State != "failed" || got.Error == "" {
-		t.Errorf("started again: %+v", got)
-	}
-	p.end(t)
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the folder is there again: %v", err)
+	for _, between := range []bool{false, true} { // two windows, or in one
+		dir := filepath.Join(t.TempDir(), "spools")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		p := d.live(t, dir, "LACUNA_FLUSH_MS=20")
+		time.Sleep(100 * time.Millisecond)
+		if between {
+			p.ask(t, "stop")
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if !between {
+			time.Sleep(400 * time.Millisecond)
+			if got := p.ask(t, "status"); got.State != "failed" || got.Why != "the spool was removed" {
+				t.Errorf("status %+v", got)
+			}
+		}
+		if got := p.ask(t, "start"); got.State != "failed" || got.Error == "" || !strings.HasSuffix(got.Why, ".spool: was removed; to record again, start the program again") {
+			t.Errorf("started again (%v): %+v", between, got)
+		}
+		p.end(t)
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("the folder is there again: %v", err)
+		}
 	}
 }

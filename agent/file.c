@@ -77,7 +77,7 @@ static bool same(const struct stat *st)
 }
 
 /* Makes sure that the descriptor is our file's still. False: the file is no more. */
-static bool have(void)
+bool lac_file_there(void)
 {
 	struct stat st;
 	if (f.gone || !f.opened)
@@ -119,7 +119,7 @@ bool lac_file_append(const void *chunk, size_t bytes)
 {
 	if (f.full && lac_mono_ns() < f.retry)
 		return false;
-	if (!have())
+	if (!lac_file_there())
 		return false;
 	int why = put(chunk, bytes);
 	if (why) {

@@ -149,6 +149,10 @@ static bool write_table(unsigned i)
 
 int lac_out_open(void)
 {
+	if (o.open && !lac_file_there()) { /* packed and removed since the last window */
+		errno = ENOENT;
+		return -1;
+	}
 	if (o.open)
 		return 0;
 	if (!o.plain)

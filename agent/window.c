@@ -243,7 +243,7 @@ static int open_window(const char *why, double seconds, uint64_t time)
 		return 0;
 	if (lac_file_gone() || lac_out_open() != 0) {
 		char text[256];
-		snprintf(text, sizeof text, "%.150s: %s", lac_out_path(), lac_file_gone() ? "was removed" : strerror(errno));
+		snprintf(text, sizeof text, "%.140s: %s", lac_out_path(), lac_file_gone() ? "was removed; to record again, start the program again" : strerror(errno));
 		fail(text);
 		atomic_store(&lac_on, false);
 		return -1;
