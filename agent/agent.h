@@ -83,6 +83,11 @@ lac_state lac_get_state(void);
 /* Whether hooks should take what they see: one relaxed load. False in a process that ends or does not record. */
 extern atomic_bool lac_on;
 
+/* For functions and variables of the callbacks of calls and ranges: they run between the program's own code, with nothing of ours in the caches. So all
+ * of each lie in one place, and few pages and lines have to be fetched. */
+#define LAC_HOT __attribute__((hot))
+#define LAC_HOT_DATA __attribute__((section("lac_hot")))
+
 /* Begins and ends recording. From any thread but CUPTI's callbacks; both wait for each other, at most seconds.
  * why is kept. They return 0, or -1 with the reason in what lac_status says. */
 int lac_start(const char *why);
@@ -135,6 +140,8 @@ static inline void lac_add(atomic_ullong *n, uint64_t more)
 /* Hands a row over to the writer, with the texts that it names. Never waits. False: it was dropped, and counted. Texts over
  * 16 KiB are cut. */
 bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n);
+/* The same for a call, whose name stays. */
+bool lac_emit_call(const spool_call *row, const char *name);
 
 /* What ring.c tells the account: events taken and dropped, and the threads' numbers. */
 typedef struct {

@@ -20,12 +20,13 @@ struct lac_buffer {
 	size_t size, valid;
 	uint64_t order; /* of filling */
 	state state;
+	bool dirty;     /* was filled since it was all zero */
 };
 
 static lac_buffer all[MOST];
 static unsigned used;           /* entries of all that were ever in use */
 static size_t bytes, limit = 256u << 20;
-static bool may_refuse;
+static bool may_refuse, zeroed; /* zeroed: what CUPTI gets is all zero */
 static uint64_t filled;         /* buffers filled so far */
 static uint64_t seen_bytes, seen_records; /* of what was read: the mean size of a record */
 static atomic_uint foreign;
@@ -46,6 +47,21 @@ void lac_buffers_limit(size_t most, bool refuse)
 	limit = most > 4 * FULL_SIZE ? most : 4 * FULL_SIZE;
 	may_refuse = refuse;
 	unlock();
+}
+
+void lac_buffers_zeroed(bool on)
+{
+	lock();
+	zeroed = on;
+	unlock();
+}
+
+/* Of a buffer that nobody else uses now. */
+static void clear(lac_buffer *b)
+{
+	if (zeroed && b->dirty)
+		memset(b->data, 0, b->size);
+	b->dirty = b->dirty && !zeroed;
 }
 
 /* Under the spin. The entry of that state with the lowest order. */
@@ -96,6 +112,7 @@ void lac_buffers_prepare(void)
 			memset(data, 0, FULL_SIZE);
 		lock();
 		b->data = data;
+		b->dirty = false;
 		b->size = data != NULL ? FULL_SIZE : 0;
 		b->state = data != NULL ? FREE : NONE;
 		if (data == NULL)
@@ -124,10 +141,11 @@ void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)
 		b->state = READ; /* nobody's, while it is allocated */
 		bytes += want;
 		unlock();
-		uint8_t *data = malloc(want); /* 16-aligned */
+		uint8_t *data = calloc(1, want); /* 16-aligned */
 		lock();
 		b->data = data;
 		b->size = want;
+		b->dirty = false;
 		if (data == NULL) {
 			b->state = NONE;
 			bytes -= want;
@@ -141,6 +159,8 @@ void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)
 	}
 	const bool press = bytes > limit / 4 * 3 && oldest(FREE) == NULL;
 	unlock();
+	if (b != NULL)
+		clear(b); /* it is lent to us: nobody else looks at it */
 	if (lost > 0)
 		atomic_fetch_add_explicit(&lac_accounts.dropped, lost, memory_order_relaxed);
 	if (press && !atomic_exchange_explicit(&pressed, true, memory_order_relaxed))
@@ -160,6 +180,7 @@ void lac_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_
 		ours = true;
 		b->valid = valid <= b->size ? valid : b->size;
 		b->order = ++filled;
+		b->dirty |= valid > 0;
 		b->state = valid > 0 ? FILLED : FREE;
 	}
 	unlock();
@@ -196,6 +217,7 @@ lac_buffer *lac_buffers_take(uint8_t **data, size_t *valid)
 
 void lac_buffers_give(lac_buffer *b, size_t valid, uint64_t records)
 {
+	clear(b);
 	lock();
 	seen_bytes += valid;
 	seen_records += records;

@@ -10,5 +10,5 @@ out=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 # nodelete: our threads outlive a dlclose. now: no lazy binding in the program's hot paths.
-exec ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -O2 -fPIC -fvisibility=hidden -shared -pthread \
+exec ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -O2 -fno-plt -fPIC -fvisibility=hidden -shared -pthread \
 	-Wl,-soname,liblacuna.so -Wl,-z,nodelete -Wl,-z,now -Wl,-z,defs "$@" -o "$out" "$here"/*.c -ldl

@@ -124,7 +124,7 @@ static void context_row(const lac_call_data *c)
 	lac_emit(SPOOL_T_context, &row, sizeof row, NULL, 0);
 }
 
-static void ended(const known *k, uint32_t domain, const lac_call_data *c, uint64_t start, lac_self *self)
+static LAC_HOT void ended(const known *k, uint32_t domain, const lac_call_data *c, uint64_t start, lac_self *self)
 {
 	const uint64_t end = lac_gpu_ns();
 	const uint32_t result = c->result != NULL ? *c->result : 0;
@@ -137,14 +137,13 @@ static void ended(const known *k, uint32_t domain, const lac_call_data *c, uint6
 	if (!k->recorded)
 		return;
 	const spool_call row = {.start = start, .end = end, .tid = self->tid, .corr = c->corr, .result = result, .driver = domain == CUPTI_DRIVER};
-	const lac_text name = {LAC_AT(call, name), atomic_load_explicit(&k->name, memory_order_relaxed), LAC_STATIC};
-	lac_emit(SPOOL_T_call, &row, sizeof row, &name, 1);
+	lac_emit_call(&row, atomic_load_explicit(&k->name, memory_order_relaxed));
 	if (k->launches && result == 0)
 		lac_add(&self->launched, 1);
 }
 
 /* The outermost of nested calls counts: the runtime's call makes the driver's, which has the same correlation. */
-void lac_call(uint32_t domain, uint32_t cbid, const void *data)
+LAC_HOT void lac_call(uint32_t domain, uint32_t cbid, const void *data)
 {
 	const lac_call_data *c = data;
 	lac_self *self;

@@ -8,14 +8,14 @@
 
 enum { BRACKETS = 20 }; /* readings of which the narrowest is kept */
 
-static uint64_t now(clockid_t clock)
+static LAC_HOT uint64_t now(clockid_t clock)
 {
 	struct timespec t;
 	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t lac_real_ns(void)
+LAC_HOT uint64_t lac_real_ns(void)
 {
 	return now(CLOCK_REALTIME);
 }
@@ -25,7 +25,7 @@ uint64_t lac_mono_ns(void)
 	return now(CLOCK_MONOTONIC);
 }
 
-uint64_t lac_cycles(void)
+LAC_HOT uint64_t lac_cycles(void)
 {
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();

@@ -20,11 +20,11 @@
 lac_cupti_api lac_cupti;
 
 typedef enum { NOT, ON, LEAVING, GONE } phase_t;
-static atomic_int phase;
+static LAC_HOT_DATA atomic_int phase;
 static atomic_int users;
-static atomic_bool dead;      /* in a child of a process that had CUPTI */
+static LAC_HOT_DATA atomic_bool dead;      /* in a child of a process that had CUPTI */
 static atomic_bool ever;      /* was ever subscribed */
-static atomic_bool watching;  /* window profiler: stays subscribed between windows */
+static LAC_HOT_DATA atomic_bool watching;  /* window profiler: stays subscribed between windows */
 static atomic_bool profiling; /* between cudaProfilerStart and Stop */
 /* Calls of cudaProfilerStart and Stop whose lac_cupti_start and stop, by the writer, are still to come. The kinds were switched by the
  * calls themselves; when the writer comes, the program may be some windows further on. */
@@ -121,7 +121,7 @@ bool lac_cupti_watches(uint32_t domain, uint32_t cbid)
 	return atomic_load(&watching) && (cbid == atomic_load(&start_cbid[domain]) || cbid == atomic_load(&stop_cbid[domain]));
 }
 
-static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
+static LAC_HOT void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	(void)user;
 	if (atomic_load_explicit(&dead, memory_order_relaxed) || data == NULL)
@@ -145,7 +145,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 }
 
 /* What CUPTI's clock is ahead of CLOCK_REALTIME: nothing on Linux, much on WSL. */
-static atomic_llong ahead;
+static LAC_HOT_DATA atomic_llong ahead;
 
 static void compare_clocks(void)
 {
@@ -419,7 +419,7 @@ uint64_t lac_cupti_now(void)
 	return now;
 }
 
-uint64_t lac_gpu_ns(void) { return lac_real_ns() + (uint64_t)atomic_load_explicit(&ahead, memory_order_relaxed); }
+LAC_HOT uint64_t lac_gpu_ns(void) { return lac_real_ns() + (uint64_t)atomic_load_explicit(&ahead, memory_order_relaxed); }
 
 uint32_t lac_cupti_stream(void *context, void *stream, bool per_thread)
 {

@@ -51,6 +51,7 @@ typedef struct {
 	F(1, get_timestamp, cuptiGetTimestamp, (uint64_t *)) \
 	F(0, dropped, cuptiActivityGetNumDroppedRecords, (void *, uint32_t, size_t *)) \
 	F(0, thread_ids, cuptiSetThreadIdType, (uint32_t)) \
+	F(0, set_attribute, cuptiActivitySetAttribute, (uint32_t, size_t *, void *)) \
 	F(0, finalize, cuptiFinalize, (void)) \
 	F(0, result_string, cuptiGetResultString, (uint32_t, const char **)) \
 	F(0, node_id, cuptiGetGraphNodeId, (void *, uint64_t *)) \
@@ -107,8 +108,10 @@ void lac_buffer_requested2(uint8_t **buffer, size_t *size, size_t *records, void
 void lac_buffer_completed2(uint8_t *buffer, size_t size, size_t valid, void *info);
 /* Bounds all buffers; may_refuse: CUPTI bears to get none (12.9 on). */
 void lac_buffers_limit(size_t bytes, bool may_refuse);
-/* Has a few buffers ready, their pages in memory. Else the first launch of a window pays for that: CUPTI clears a new buffer on the
- * thread that launches, 0.4 to 0.5 ms as its own record of overhead says (H200, CUPTI 13.0). */
+/* From now on buffers are all zero when CUPTI gets them. Else it clears them itself, on the thread that launches: 0.4 to 0.5 ms a buffer as its
+ * own records of overhead say (H200, CUPTI 13.0), or 80 ns a kernel. */
+void lac_buffers_zeroed(bool on);
+/* Has a few buffers ready, their pages in memory. */
 void lac_buffers_prepare(void);
 /* Writer's thread: the oldest filled buffer, NULL when none waits; after it was read it is given back. */
 lac_buffer *lac_buffers_take(uint8_t **data, size_t *valid);

@@ -67,8 +67,8 @@ typedef struct {
 	_Alignas(64) atomic_ullong taken, dropped;
 } lane;
 
-static pthread_key_t key;
-static bool have_key;
+static LAC_HOT_DATA pthread_key_t key;
+static LAC_HOT_DATA bool have_key;
 static _Atomic(lane *) slabs[SLABS];
 static atomic_uint lanes;           /* made so far */
 static atomic_ullong free_lanes;    /* the first free one: count << 32 | index + 1; the count keeps a swap from taking an old one */
@@ -123,15 +123,12 @@ static lane *make_lane(void)
 	return lane_at(i);
 }
 
-static lane *my_lane(void)
+static __attribute__((noinline, cold)) lane *begin_lane(void)
 {
 	if (!have_key)
 		return NULL;
-	lane *l = pthread_getspecific(key);
-	if (l)
-		return l;
 	lac_first_event();
-	l = take_free();
+	lane *l = take_free();
 	if (!l)
 		l = make_lane();
 	if (!l)
@@ -150,7 +147,13 @@ static lane *my_lane(void)
 	return l;
 }
 
-lac_self *lac_me(void)
+static inline lane *my_lane(void)
+{
+	lane *l = have_key ? pthread_getspecific(key) : NULL;
+	return l ? l : begin_lane();
+}
+
+LAC_HOT lac_self *lac_me(void)
 {
 	lane *l = my_lane();
 	return l ? &l->self : NULL;
@@ -201,7 +204,7 @@ static ring *make_ring(size_t size, size_t share)
 	return r;
 }
 
-static ring *grow(lane *l, size_t need)
+static __attribute__((noinline, cold)) ring *grow(lane *l, size_t need)
 {
 	ring *old = l->write;
 	size_t size = old ? old->bytes : FIRST_RING / 4;
@@ -230,7 +233,7 @@ static bool fits(ring *r, size_t need)
 }
 
 /* A place for need bytes in a row, and in *skipped what had to be passed over before it. */
-static unsigned char *reserve(lane *l, size_t need, size_t *skipped)
+static LAC_HOT unsigned char *reserve(lane *l, size_t need, size_t *skipped)
 {
 	ring *r = l->write;
 	if (!r || !fits(r, need)) {
@@ -251,7 +254,7 @@ static unsigned char *reserve(lane *l, size_t need, size_t *skipped)
 	return r->data + r->at;
 }
 
-static void publish(lane *l, size_t bytes, size_t skipped)
+static LAC_HOT void publish(lane *l, size_t bytes, size_t skipped)
 {
 	ring *r = l->write;
 	size_t head = atomic_load_explicit(&r->head, memory_order_relaxed) + skipped + bytes;
@@ -268,7 +271,7 @@ static void publish(lane *l, size_t bytes, size_t skipped)
 		grow(l, r->size / 4);
 }
 
-static bool hand_over(lane *l, uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
+static inline __attribute__((always_inline)) bool hand_over(lane *l, uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
 {
 	uint16_t lengths[TEXTS_MAX];
 	size_t need = sizeof(row_head) + bytes, skipped;
@@ -300,7 +303,7 @@ static bool hand_over(lane *l, uint16_t table, const void *row, uint16_t bytes, 
 }
 
 /* The writer's own rows. */
-static bool straight(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
+static __attribute__((noinline, cold)) bool straight(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
 {
 	unsigned char copy[1024];
 	if (bytes > sizeof copy)
@@ -316,7 +319,8 @@ static bool straight(uint16_t table, const void *row, uint16_t bytes, const lac_
 	return true;
 }
 
-bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
+/* Inlined, so that a caller's constants make copies of known size of it. */
+static inline __attribute__((always_inline)) bool emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
 {
 	int was = errno; /* the program's: mmap and futex may set it */
 	lane *l = my_lane();
@@ -333,6 +337,17 @@ bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *t
 	l->busy = 0;
 	errno = was;
 	return ok;
+}
+
+LAC_HOT bool lac_emit(uint16_t table, const void *row, uint16_t bytes, const lac_text *texts, unsigned n)
+{
+	return emit(table, row, bytes, texts, n);
+}
+
+LAC_HOT bool lac_emit_call(const spool_call *row, const char *name)
+{
+	const lac_text text = {LAC_AT(call, name), name, LAC_STATIC};
+	return emit(SPOOL_T_call, row, sizeof *row, &text, 1);
 }
 
 lac_ring_count lac_rings_count(void)

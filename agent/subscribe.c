@@ -16,8 +16,11 @@ static char why[512], holder[128];
 static uint32_t register_buffers(void)
 {
 	lac_buffers_limit(lac_set()->memory / 2, lac_cupti.version >= CUPTI_12_9); /* the rings have the other half */
+	lac_buffers_zeroed(false);
 	if (lac_cupti.shared)
 		return lac_cupti.register_callbacks2(lac_cupti.subscriber, lac_buffer_requested2, lac_buffer_completed2);
+	enum { ZEROED_OUT_ACTIVITY_BUFFER = 5 }; /* CUpti_ActivityAttribute */
+	lac_buffers_zeroed(lac_cupti.set_attribute != NULL && lac_cupti.set_attribute(ZEROED_OUT_ACTIVITY_BUFFER, &(size_t){1}, &(uint8_t){1}) == CUPTI_OK);
 	return lac_cupti.register_callbacks(lac_buffer_requested, lac_buffer_completed);
 }
 
