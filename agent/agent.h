@@ -3,7 +3,7 @@
  *   main.c     entry points, fork, exit
  *   settings.c the environment; which ranges are steps
  *   window.c   states and windows of recording
- *   ring.c     from any thread of the program to the writer, without a lock
+ *   ring.c     from any thread of the program to the writer, without a lock; drain.c is the writer's side, ring.h what both know
  *   writer.c   the writer's thread: drains, flushes, accounts
  *   out.c      texts, tables and notes as chunks                                     (writer's thread only)
  *   file.c     the spool's file: one write(2) a chunk, a full disk, a lost descriptor (writer's thread only)
@@ -106,7 +106,7 @@ void lac_profiler(bool start);
 /* The thread's ID as the system counts; cached. */
 uint32_t lac_tid(void);
 
-/* --- ring.c: from any thread ------------------------------------------------------------------------------------ */
+/* --- ring.c, drain.c: from any thread --------------------------------------------------------------------------- */
 
 /* A text of a row: where in the row its ID goes, and what it says. bytes SIZE_MAX: up to its 0. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* What the agent's core (main, settings, window, ring, writer, out, file, begin, pack, clock, control) keeps to itself. */
+/* What the agent's core (main, settings, window, ring, drain, writer, out, file, begin, pack, clock, control) keeps to itself. */
 #ifndef LACUNA_CORE_H
 #define LACUNA_CORE_H
 
@@ -41,7 +41,7 @@ bool lac_window_forked(void);
 /* State off for good: there is nothing that can be done here. */
 void lac_window_never(void);
 
-/* --- ring.c ------------------------------------------------------------------------------------------------------- */
+/* --- ring.c, drain.c ---------------------------------------------------------------------------------------------- */
 
 /* 0; -1: there is no key for threads left. Once in a process and its children. */
 int lac_rings_ready(void);

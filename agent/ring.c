@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* From any thread of the program to the writer, without a lock.
+/* From any thread of the program to the writer, without a lock: the program's side. The writer's is drain.c.
  *
  * Each thread has a lane, found by a key of pthreads (no thread-local variable: those of a library that comes late may not fit,
  * and their first use may abort). A lane has a chain of rings, mostly one. The thread writes at the chain's end, the writer
@@ -12,72 +12,33 @@
  * When a thread ends, its lane is marked; the writer reads the rest, frees the rings, and gives the lane to a later thread. The
  * counts of a lane are never reset, so that their sum over all lanes is the account. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "ring.h"
 
 enum {
 	FIRST_RING = 32 << 10,
 	LAST_RING = 2 << 20,  /* a ring grows no larger, but for one row that needs it */
 	GROW_WAKES = 8,       /* so often half full in one flush: larger, so that the writer sleeps */
-	TEXT_MAX = 16 << 10,  /* bytes */
-	POINTER = UINT16_MAX, /* instead of a length */
 	TEXTS_MAX = 8,
 	SLAB = 64,            /* lanes that are made at a time */
 	SLABS = 1024,
 };
 
-typedef struct ring {
-	_Atomic(struct ring *) next; /* set once the thread has gone on to it */
-	size_t bytes;                /* of the mapping */
-	size_t size;                 /* of data; a multiple of 8 */
-	/* Bytes written and read since the ring began; at and from are where in data that is. */
-	_Alignas(64) atomic_size_t head;
-	size_t at, tail_seen, woken;
-	_Alignas(64) atomic_size_t tail;
-	size_t from;
-	_Alignas(64) unsigned char data[];
-} ring;
-
-/* What stands before a row: table 0 is no row, but what is left of the ring when a row did not fit. Then the row, then for each text
- * its place, its length and itself; the whole is rounded up to 8. */
-typedef struct {
-	uint32_t bytes : 24, texts : 8;
-	uint16_t table, row;
-} row_head;
-typedef struct {
-	uint16_t at, bytes; /* POINTER: of a text that stays, only where it is */
-} text_head;
-
-enum { FREE, LIVE, DEAD }; /* a lane's state */
-
-typedef struct {
-	atomic_uint state;
-	atomic_uint next_free; /* index + 1 */
-	lac_self self;
-	bool direct;                     /* the writer's own */
-	volatile sig_atomic_t busy;      /* a signal's handler must not write into the middle of a row */
-	atomic_uint wakes;               /* since the last flush */
-	ring *write;                     /* the thread's end */
-	_Atomic(ring *) read;            /* the writer's end */
-	_Alignas(64) atomic_ullong taken, dropped;
-} lane;
-
 static LAC_HOT_DATA pthread_key_t key;
 static LAC_HOT_DATA bool have_key;
 static _Atomic(lane *) slabs[SLABS];
-static atomic_uint lanes;           /* made so far */
+atomic_uint lac_lanes;
 static atomic_ullong free_lanes;    /* the first free one: count << 32 | index + 1; the count keeps a swap from taking an old one */
 static atomic_ullong lost;          /* dropped for want of a lane, or in a signal's handler that came in the middle of a row */
 static atomic_size_t memory;
 
 /* --- lanes -------------------------------------------------------------------------------------------------------- */
 
-static lane *lane_at(unsigned i)
+lane *lac_lane(unsigned i)
 {
 	lane *slab = i / SLAB < SLABS ? atomic_load_explicit(&slabs[i / SLAB], memory_order_acquire) : NULL;
 	return slab ? slab + i % SLAB : NULL;
@@ -90,14 +51,14 @@ static lane *take_free(void)
 		unsigned index = (unsigned)top;
 		if (index == 0)
 			return NULL;
-		lane *l = lane_at(index - 1);
+		lane *l = lac_lane(index - 1);
 		unsigned long long next = ((top >> 32) + 1) << 32 | atomic_load(&l->next_free);
 		if (atomic_compare_exchange_weak(&free_lanes, &top, next))
 			return l;
 	}
 }
 
-static void give_free(lane *l, unsigned i)
+void lac_lane_free(lane *l, unsigned i)
 {
 	atomic_store_explicit(&l->state, FREE, memory_order_release);
 	unsigned long long top = atomic_load(&free_lanes);
@@ -108,19 +69,19 @@ static void give_free(lane *l, unsigned i)
 
 static lane *make_lane(void)
 {
-	unsigned i = atomic_load(&lanes);
+	unsigned i = atomic_load(&lac_lanes);
 	do
 		if (i >= SLAB * SLABS)
 			return NULL;
-	while (!atomic_compare_exchange_weak(&lanes, &i, i + 1));
-	if (!lane_at(i)) {
+	while (!atomic_compare_exchange_weak(&lac_lanes, &i, i + 1));
+	if (!lac_lane(i)) {
 		lane *none = NULL, *slab = lac_pages(SLAB * sizeof(lane));
 		if (!slab)
 			return NULL; /* the lane i is never used: none of its slab is */
 		if (!atomic_compare_exchange_strong(&slabs[i / SLAB], &none, slab))
 			munmap(slab, SLAB * sizeof(lane)); /* another thread was first */
 	}
-	return lane_at(i);
+	return lac_lane(i);
 }
 
 static __attribute__((noinline, cold)) lane *begin_lane(void)
@@ -202,6 +163,13 @@ static ring *make_ring(size_t size, size_t share)
 	r->bytes = size;
 	r->size = size - sizeof(ring);
 	return r;
+}
+
+void lac_ring_free(ring *r)
+{
+	size_t bytes = r->bytes;
+	munmap(r, bytes);
+	atomic_fetch_sub(&memory, bytes);
 }
 
 static __attribute__((noinline, cold)) ring *grow(lane *l, size_t need)
@@ -353,9 +321,9 @@ LAC_HOT bool lac_emit_call(const spool_call *row, const char *name)
 lac_ring_count lac_rings_count(void)
 {
 	lac_ring_count c = {.dropped = atomic_load_explicit(&lost, memory_order_relaxed)};
-	unsigned n = atomic_load(&lanes);
+	unsigned n = atomic_load(&lac_lanes);
 	for (unsigned i = 0; i < n; i++) {
-		lane *l = lane_at(i);
+		lane *l = lac_lane(i);
 		if (l) {
 			c.taken += atomic_load_explicit(&l->taken, memory_order_relaxed);
 			c.dropped += atomic_load_explicit(&l->dropped, memory_order_relaxed);
@@ -370,8 +338,8 @@ lac_ring_count lac_rings_count(void)
 uint32_t lac_rings_tid(uint32_t pthread)
 {
 	lane *l;
-	for (unsigned i = 0, n = atomic_load(&lanes); i < n; i++)
-		if ((l = lane_at(i)) && atomic_load_explicit(&l->state, memory_order_acquire) == LIVE && l->self.pthread == pthread)
+	for (unsigned i = 0, n = atomic_load(&lac_lanes); i < n; i++)
+		if ((l = lac_lane(i)) && atomic_load_explicit(&l->state, memory_order_acquire) == LIVE && l->self.pthread == pthread)
 			return l->self.tid;
 	return 0;
 }
@@ -381,133 +349,12 @@ size_t lac_rings_memory(void)
 	return atomic_load_explicit(&memory, memory_order_relaxed);
 }
 
-/* --- the writer's side -------------------------------------------------------------------------------------------- */
-
-/* To out.c, with the texts' IDs in their places. A note's kind and fields come as its texts. */
-static void give_row(uint16_t table, unsigned char *row, uint16_t bytes, unsigned n, const unsigned char *texts)
-{
-	char note[2][TEXT_MAX + 1];
-	for (unsigned i = 0; i < n; i++) {
-		text_head t;
-		memcpy(&t, texts, sizeof t);
-		texts += sizeof t;
-		const char *text = (const char *)texts;
-		texts += t.bytes == POINTER ? sizeof text : t.bytes;
-		if (t.bytes == POINTER)
-			memcpy(&text, text, sizeof text);
-		if (table == SPOOL_NOTE && i < 2) {
-			memcpy(note[i], text, t.bytes);
-			note[i][t.bytes] = 0;
-		} else if (t.at + sizeof(uint32_t) <= bytes) {
-			uint32_t id = lac_out_text(text, t.bytes == POINTER ? SIZE_MAX : t.bytes);
-			memcpy(row + t.at, &id, sizeof id);
-		}
-	}
-	if (table != SPOOL_NOTE)
-		lac_out_row(table, row, bytes);
-	else if (n == 2)
-		lac_out_note(note[0], note[1]);
-}
-
-static size_t drain_ring(ring *r)
-{
-	size_t rows = 0, told = 0;
-	size_t head = atomic_load_explicit(&r->head, memory_order_acquire);
-	size_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	while (tail != head) {
-		row_head h;
-		unsigned char *p = r->data + r->from;
-		memcpy(&h, p, sizeof h);
-		if (h.table) {
-			give_row(h.table, p + sizeof h, h.row, h.texts, p + sizeof h + h.row);
-			rows++;
-		}
-		tail += h.bytes;
-		r->from += h.bytes;
-		if (r->from == r->size || !h.table)
-			r->from = 0;
-		if ((told += h.bytes) >= r->size / 8) {
-			atomic_store_explicit(&r->tail, tail, memory_order_release);
-			told = 0;
-		}
-	}
-	atomic_store_explicit(&r->tail, tail, memory_order_release);
-	return rows;
-}
-
-static void free_ring(ring *r)
-{
-	size_t bytes = r->bytes;
-	munmap(r, bytes);
-	atomic_fetch_sub(&memory, bytes);
-}
-
-static size_t drain_lane(lane *l, unsigned i)
-{
-	unsigned state = atomic_load_explicit(&l->state, memory_order_acquire); /* before reading: nothing comes after DEAD */
-	if (state == FREE)
-		return 0;
-	size_t rows = 0;
-	ring *r = atomic_load_explicit(&l->read, memory_order_acquire), *last = r, *next;
-	while (last && (next = atomic_load_explicit(&last->next, memory_order_acquire)))
-		last = next; /* a thread that is faster than we are goes on to new rings for ever: those are for the next time */
-	while (r) {
-		next = atomic_load_explicit(&r->next, memory_order_acquire); /* before reading: nothing comes after next is set */
-		rows += drain_ring(r);
-		if (!next && state != DEAD)
-			break;
-		bool enough = r == last && state != DEAD;
-		free_ring(r);
-		atomic_store_explicit(&l->read, r = next, memory_order_relaxed);
-		if (enough)
-			break;
-	}
-	if (state == DEAD)
-		give_free(l, i);
-	return rows;
-}
-
-size_t lac_rings_drain(void)
-{
-	size_t rows = 0;
-	unsigned n = atomic_load(&lanes);
-	for (unsigned i = 0; i < n; i++) {
-		lane *l = lane_at(i);
-		if (l)
-			rows += drain_lane(l, i);
-	}
-	return rows;
-}
-
-void lac_rings_period(void)
-{
-	unsigned n = atomic_load(&lanes);
-	for (unsigned i = 0; i < n; i++) {
-		lane *l = lane_at(i);
-		if (l && atomic_load_explicit(&l->wakes, memory_order_relaxed))
-			atomic_store_explicit(&l->wakes, 0, memory_order_relaxed);
-	}
-}
-
-/* A thread that ends by a bare exit of the kernel's, or that emits after its keys were torn down, leaves its lane live. */
-void lac_rings_sweep(void)
-{
-	unsigned n = atomic_load(&lanes);
-	pid_t pid = getpid();
-	for (unsigned i = 0; i < n; i++) {
-		lane *l = lane_at(i);
-		if (l && atomic_load_explicit(&l->state, memory_order_acquire) == LIVE && !l->direct &&
-		    syscall(SYS_tgkill, pid, l->self.tid, 0) != 0 && errno == ESRCH)
-			atomic_store_explicit(&l->state, DEAD, memory_order_release);
-	}
-}
-
 /* The rings stay mapped: the thread that forked may have been in the middle of a row, in a handler of a signal. */
 void lac_rings_forked(void)
 {
 	for (unsigned i = 0; i < SLABS && atomic_load(&slabs[i]); i++)
 		atomic_store(&slabs[i], NULL);
-	atomic_store(&lanes, 0);
+	atomic_store(&lac_lanes, 0);
 	atomic_store(&free_lanes, 0);
 	atomic_store(&lost, 0);
 	atomic_store(&memory, 0);
