@@ -22,7 +22,7 @@ enum {
 
 typedef enum { FAKE_KERNEL = 10, FAKE_COPY = 1, FAKE_SET = 2, FAKE_PEER = 22 } fake_kind;
 
-/* A piece of GPU work. What a record says beyond this follows from the correlation: see fake_cupti.c. */
+/* A piece of GPU work. What a record says beyond this follows from the correlation: see fake_hooks.h. */
 typedef struct {
 	fake_kind kind;
 	uint32_t device, context, stream, corr, graph;
