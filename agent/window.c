@@ -21,7 +21,7 @@ enum {
 	CUPTI_STOP_MS = 1500,
 };
 
-atomic_bool lac_on;
+LAC_HOT_DATA atomic_bool lac_on;
 static atomic_bool counting; /* window steps: its last is still to come */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
