@@ -147,9 +147,12 @@ LAC_HOT void lac_call(uint32_t domain, uint32_t cbid, const void *data)
 {
 	const lac_call_data *c = data;
 	lac_self *self;
-	if (cbid >= MAX_CBID || c->kept == NULL || atomic_load_explicit(&calls[domain][cbid].name, memory_order_relaxed) == NULL || (self = lac_me()) == NULL)
+	if (cbid >= MAX_CBID || c->kept == NULL || (self = lac_me()) == NULL)
 		return;
+	/* First what most calls of the driver are: to look them up would fetch a line of the table for nothing. */
 	if (domain == CUPTI_DRIVER && self->outer == c->corr && self->outer_domain == CUPTI_RUNTIME && c->corr != 0)
+		return;
+	if (atomic_load_explicit(&calls[domain][cbid].name, memory_order_relaxed) == NULL)
 		return;
 	const bool on = atomic_load_explicit(&lac_on, memory_order_relaxed);
 	const uint32_t weight = lac_weight(self->calls);
