@@ -125,16 +125,33 @@ func TestUpward(t *testing.T) {
 // A file over 500 lines has a reason, and a reason has its file.
 func TestFilesAreShort(t *testing.T) {
 	excused := make(map[string]bool)
-	walk(t, "..", func(path string, f *ast.File, text []byte) {
+	check := func(path string, text []byte) {
 		n := strings.Count(string(text), "\n")
-		if ast.IsGenerated(f) || n <= maxLines {
+		if n <= maxLines {
 			return
 		}
 		if long[path] == "" {
 			t.Errorf("%s has %d lines, over %d: split it, or give the reason in internal/house_test.go", path, n, maxLines)
 		}
 		excused[path] = true
+	}
+	walk(t, "..", func(path string, f *ast.File, text []byte) {
+		if !ast.IsGenerated(f) {
+			check(path, text)
+		}
 	})
+	sources, err := filepath.Glob("../agent/*.[ch]")
+	tests, err2 := filepath.Glob("../agent/test/*.[ch]")
+	if err != nil || err2 != nil || len(sources) == 0 || len(tests) == 0 {
+		t.Fatalf("the agent's C: %d and %d files, %v, %v", len(sources), len(tests), err, err2)
+	}
+	for _, path := range slices.Concat(sources, tests) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(strings.TrimPrefix(filepath.ToSlash(path), "../"), text)
+	}
 	for path := range long {
 		if !excused[path] {
 			t.Errorf("%s is excused for its length but is short or gone", path)
