@@ -37,7 +37,7 @@ func (s Status) Words() string {
 	if s.Why != "" && s.State != StateRecording && s.State != StateArmed {
 		text += " (" + s.Why + ")"
 	}
-	if s.Error != "" {
+	if s.Error != "" && s.State != StateFailed { // else why says it
 		text += ": " + s.Error
 	}
 	if s.Spool == "" {
