@@ -73,7 +73,9 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 		env.remark("%s", text)
 	}
 	var failed error
-	if r.Failed != nil {
+	if r.Failed != nil && !exists(r.Spools) {
+		failed = fmt.Errorf("record: %w; %s was removed, and what was recorded with it", r.Failed, r.Spools)
+	} else if r.Failed != nil {
 		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed, r.Spools, writers.ShellWord(r.Spools))
 	} else {
 		env.remark("recorded %.1f s in %s (%s)", r.Elapsed.Seconds(), r.Path, record.Size(r.Bytes))

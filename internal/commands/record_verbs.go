@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -204,6 +205,9 @@ func (c *recordCall) stop(ctx context.Context, env *Env, _ []string) error {
 		}
 		name := fmt.Sprintf("%s-until-%s%s", strings.TrimSuffix(filepath.Base(dir), ".spools"), time.Now().Format("150405"), record.Extension)
 		file, err := c.packInto(ctx, env, in, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("record stop: %w: it was removed while it was written; to record again, start the program again", err)
+		}
 		if err != nil {
 			return fmt.Errorf("record stop: %w", err)
 		}
