@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/interval"
@@ -62,45 +63,92 @@ var needClocks = Need{"sampled clocks", func(f *facts.Facts) bool {
 	return false
 }, "lacuna record, or nsys profile --gpu-metrics-devices=all"}
 
+// held is what a device's counters say while it computes.
+type held struct {
+	share   float64  // median clock over the highest; 0: not low
+	reasons []string // what holds it back
+	because []string
+}
+
 func checkThrottled(c *Case, out *Findings) {
-	samples := &c.Trace.Counters
+	devices := make(map[uint32]*held)
+	var order []uint32
 	for n, track := range c.Trace.Tracks {
 		isClock := clockTrack.MatchString(track.Name)
 		if !isClock && !throttleTrack.MatchString(track.Name) {
 			continue
 		}
-		busy := c.computeTime(track.Device)
-		var working, all []float64
-		for i := range samples.Len() {
-			if samples.Track[i] != uint32(n) {
-				continue
-			}
-			all = append(all, samples.Value[i])
-			if overlapNs(busy, interval.Span{StartNs: samples.TimeNs[i], EndNs: samples.TimeNs[i] + 1}) > 0 {
-				working = append(working, samples.Value[i])
-			}
+		if devices[track.Device] == nil {
+			devices[track.Device] = new(held)
+			order = append(order, track.Device)
 		}
+		working, highest := c.samplesAtWork(uint32(n), track.Device)
 		if len(working) < minSamples {
 			continue
 		}
-		slices.Sort(working)
-		median, highest := working[(len(working)-1)/2], slices.Max(all)
-		switch {
-		case isClock && median < (1-clockDrop)*highest:
-			f := out.Add(0.6, 0, "The GPU computes at %.0f %% of its highest clock in this capture", 100*median/highest)
-			f.Because(fmt.Sprintf("%s: %g in the median of %d samples while kernels run, %g at its highest", track.Name, median, len(working), highest))
-		case !isClock:
-			set := 0
-			for _, v := range working {
-				if v > 0 {
-					set++
-				}
-			}
-			if float64(set) >= throttleShare*float64(len(working)) {
-				f := out.Add(0.8, 0, "The GPU is held back: %s", track.Name)
-				f.Because(fmt.Sprintf("%s is set in %d of %d samples while kernels run", track.Name, set, len(working)))
-			}
+		h := devices[track.Device]
+		if isClock {
+			h.clock(track.Name, working, highest)
+		} else {
+			h.throttle(track.Name, working)
 		}
+	}
+	for _, d := range order {
+		devices[d].tell(out)
+	}
+}
+
+// samplesAtWork is the samples of a counter while the device computes, in order of value, and the highest of all.
+func (c *Case) samplesAtWork(track, device uint32) (working []float64, highest float64) {
+	samples, busy := &c.Trace.Counters, c.computeTime(device)
+	for i := range samples.Len() {
+		if samples.Track[i] != track {
+			continue
+		}
+		highest = max(highest, samples.Value[i])
+		if overlapNs(busy, interval.Span{StartNs: samples.TimeNs[i], EndNs: samples.TimeNs[i] + 1}) > 0 {
+			working = append(working, samples.Value[i])
+		}
+	}
+	slices.Sort(working)
+	return working, highest
+}
+
+func (h *held) clock(name string, working []float64, highest float64) {
+	if median := working[(len(working)-1)/2]; median < (1-clockDrop)*highest {
+		h.share = median / highest
+		h.because = append(h.because, fmt.Sprintf("%s: %g in the median of %d samples while kernels run, %g at its highest", name, median, len(working), highest))
+	}
+}
+
+func (h *held) throttle(name string, working []float64) {
+	set := 0
+	for _, v := range working {
+		if v > 0 {
+			set++
+		}
+	}
+	if float64(set) >= throttleShare*float64(len(working)) {
+		h.reasons = append(h.reasons, strings.TrimPrefix(name, "throttle: "))
+		h.because = append(h.because, fmt.Sprintf("%s is set in %d of %d samples while kernels run", name, set, len(working)))
+	}
+}
+
+func (h *held) tell(out *Findings) {
+	by := strings.Join(h.reasons, ", ")
+	var f *Finding
+	switch {
+	case h.share > 0 && by != "":
+		f = out.Add(0.8, 0, "The GPU computes at %.0f %% of its highest clock in this capture, held back: %s", 100*h.share, by)
+	case h.share > 0:
+		f = out.Add(0.6, 0, "The GPU computes at %.0f %% of its highest clock in this capture", 100*h.share)
+	case by != "":
+		f = out.Add(0.8, 0, "The GPU is held back: %s", by)
+	default:
+		return
+	}
+	for _, text := range h.because {
+		f.Because(text)
 	}
 }
 
