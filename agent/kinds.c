@@ -187,10 +187,10 @@ void lac_kinds_off(bool stay)
 {
 	if (!atomic_exchange(&switched, false))
 		return;
-	turn_callbacks(false);
 	for (size_t i = 0; i < KINDS; i++)
 		if (!stay || !kinds[i].early)
 			turn_kind(&kinds[i], false);
+	turn_callbacks(false); /* last: a kernel whose call nobody saw could not be told from the window's */
 	if (!stay)
 		atomic_store(&late, true); /* what is made until the next time is not told */
 }
