@@ -5,7 +5,7 @@
 A process of each tool is built, warmed up and held; all then run windows of STEPS steps, one process at a time, each round in another order.
 A window is divided by the unrecorded of its round, so that what the machine does in the meantime falls on both. That makes a ratio a process (the median of its rounds),
 and the whole is done again with new processes, on other cores: within one such generation all have their main thread on one core, and autograd's on another, since
-cores of a virtual machine differ by up to 20 %, and a process stays where it is. The recorders of the others sleep (SIGSTOP) while one is timed.
+pairs of unrecorded processes otherwise differ by 0.76 to 1.25. The recorders of the others sleep (SIGSTOP) while one is timed.
 
 `armed` is `lacuna record --armed`: rounds armed and idle, then recorded ("armed.recording"), then stopped ("armed.stopped"). `--variants 'NAME=FLAGS;…'` are more recorded
 ones with other flags. `none2` is a second unrecorded process: what two that do the same differ by.
