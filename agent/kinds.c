@@ -128,7 +128,12 @@ bool lac_kinds_late(void) { return atomic_load_explicit(&late, memory_order_rela
 static atomic_bool closing;
 static atomic_uint closed;
 
-void lac_cupti_closes(void) { atomic_store(&closing, true); }
+/* Not of windows that cudaProfilerStop closes: it switches the kinds itself, and the writer, who comes later, may close when the next one is open. */
+void lac_cupti_closes(void)
+{
+	if (strcmp(lac_set()->window, "profiler") != 0)
+		atomic_store(&closing, true);
+}
 
 void lac_kinds_call_outside(uint32_t corr)
 {
