@@ -29,6 +29,7 @@ static size_t bytes, limit = 256u << 20;
 static bool may_refuse, zeroed; /* zeroed: what CUPTI gets is all zero */
 static uint64_t filled;         /* buffers filled so far */
 static uint64_t seen_bytes, seen_records; /* of what was read: the mean size of a record */
+static uint64_t lost_bytes;     /* of records in buffers that were given up unread */
 static atomic_uint foreign;
 static atomic_bool pressed;     /* most of the memory is lent: what is half full is wanted back */
 static atomic_flag spin = ATOMIC_FLAG_INIT;
@@ -83,12 +84,19 @@ static lac_buffer *entry(void)
 	return used < MOST ? &all[used++] : NULL;
 }
 
-/* Records in a buffer that is given up unread, by the mean size of those read so far: an estimate, because walking it would be a
- * call of CUPTI from its own callback. Under the spin. */
-static uint64_t records_in(size_t valid)
+/* Under the spin. Of a buffer that is given up unread, its records are counted by the mean size of all that were read: an estimate,
+ * because walking it would be a call of CUPTI from its own callback. The mean is that of the whole recording, so far: what is read before
+ * the first loss may be small records only. */
+static void lose(lac_buffer *b)
+{
+	lost_bytes += b->valid;
+	b->valid = 0;
+}
+
+static void count_lost(void)
 {
 	const uint64_t mean = seen_records > 0 ? seen_bytes / seen_records : A_KERNEL;
-	return mean > 0 && valid > mean ? (valid + mean / 2) / mean : valid > 0;
+	atomic_store_explicit(&lac_accounts.dropped, lost_bytes / (mean > 0 ? mean : 1), memory_order_relaxed);
 }
 
 void lac_buffers_prepare(void)
@@ -125,16 +133,14 @@ void lac_buffers_prepare(void)
 
 void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
-	uint64_t lost = 0;
 	*buffer = NULL;
 	*size = 0;
 	*records = 0; /* as many as fit */
 	lock();
 	lac_buffer *b = oldest(FREE);
 	if (b == NULL && bytes + SMALL_SIZE > limit && (b = oldest(FILLED)) != NULL) {
-		/* The writer cannot keep up: the oldest of what waits goes. */
-		lost = records_in(b->valid);
-		b->valid = 0;
+		lose(b); /* the writer cannot keep up: the oldest of what waits goes */
+		count_lost();
 	}
 	if (b == NULL && (bytes + SMALL_SIZE <= limit || !may_refuse) && (b = entry()) != NULL) {
 		const size_t want = bytes < limit / 2 ? FULL_SIZE : SMALL_SIZE;
@@ -161,8 +167,6 @@ void lac_buffer_requested(uint8_t **buffer, size_t *size, size_t *records)
 	unlock();
 	if (b != NULL)
 		clear(b); /* it is lent to us: nobody else looks at it */
-	if (lost > 0)
-		atomic_fetch_add_explicit(&lac_accounts.dropped, lost, memory_order_relaxed);
 	if (press && !atomic_exchange_explicit(&pressed, true, memory_order_relaxed))
 		lac_writer_wake();
 }
@@ -221,6 +225,7 @@ void lac_buffers_give(lac_buffer *b, size_t valid, uint64_t records)
 	lock();
 	seen_bytes += valid;
 	seen_records += records;
+	count_lost();
 	b->state = FREE;
 	unlock();
 }
@@ -245,12 +250,11 @@ void lac_buffers_trim(void)
 
 void lac_buffers_discard(void)
 {
-	uint64_t lost = 0;
 	lock();
 	for (lac_buffer *b; (b = oldest(FILLED)) != NULL; b->state = FREE)
-		lost += records_in(b->valid);
+		lose(b);
+	count_lost();
 	unlock();
-	atomic_fetch_add_explicit(&lac_accounts.dropped, lost, memory_order_relaxed);
 }
 
 size_t lac_buffers_bytes(void)

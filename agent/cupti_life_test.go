@@ -342,7 +342,10 @@ func cuptiUnlinked(t *testing.T, s cuptiStage) {
 func cuptiAbandon(t *testing.T, s cuptiStage) {
 	for _, version := range []int{24, 130000} {
 		r := s.run(t, version, nil, "abandon", "8")
-		is(t, "kernels are there", r.byName()["outside"] > 100, true)
+		// How many there are depends on the machine: half a dozen are enough to be ended in the middle of.
+		if kernels := r.byName()["outside"]; kernels < 8 || kernels < int(r.Account.Launched) {
+			t.Errorf("%d kernels of %d launches that were seen", kernels, r.Account.Launched)
+		}
 		is(t, "notes of the end", len(r.Notes["end"]), 1)
 		if r.took > 5*time.Second {
 			t.Errorf("took %v", r.took)
