@@ -133,6 +133,30 @@ func (d coreDriver) kill(t *testing.T) {
 	}
 }
 
+// killBetweenFlushes: rows that fill no chunk are written between flushes, too, when the writer is awake. They come at 1.26 s and 2.54 s here.
+func (d coreDriver) killBetweenFlushes(t *testing.T) {
+	if !d.plain() {
+		t.Skip("a matter of time: without sanitizers only")
+	}
+	dir := t.TempDir()
+	cmd := d.command(t.Context(), dir, []string{"LACUNA_FLUSH_MS=2000"}, "storm", "1", "1", "1000000", "1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2300 * time.Millisecond)
+	killed := time.Now()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); !signalled(err) {
+		t.Fatalf("it ended by itself: %v", err)
+	}
+	s := readSpools(t, dir, true)[0]
+	if late := killed.Sub(time.Unix(0, int64(s.events[len(s.events)-1].Time))); late > 800*time.Millisecond {
+		t.Errorf("the last of %d events is %v before the kill", len(s.events), late)
+	}
+}
+
 // signals: a handler that emits in the middle of an event drops its own, and breaks nothing.
 func (d coreDriver) signals(t *testing.T) {
 	dir := t.TempDir()

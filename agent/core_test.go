@@ -41,7 +41,7 @@ func TestCore(t *testing.T) {
 				{"storm", d.storm},
 				{"dying threads", d.dyingThreads},
 				{"fork", d.fork},
-				{"kill", d.kill},
+				{"kill", d.kill}, {"kill between flushes", d.killBetweenFlushes},
 				{"signals", d.signals},
 				{"enter", d.enter},
 				{"inject", d.inject},

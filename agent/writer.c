@@ -202,7 +202,7 @@ static void account_row(bool always)
 
 /* --- the thread ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t next_flush, next_clock;
+static uint64_t next_flush, next_clock, next_write;
 static unsigned flushes; /* that came soon */
 static atomic_bool clock_due;
 static bool saw_kernels;
@@ -220,6 +220,15 @@ void lac_writer_closing(void)
 	lac_rings_drain();
 	account_row(true);
 	lac_out_flush();
+}
+
+/* What was drained goes to the file more often than CUPTI is flushed, when the writer is awake anyway: a table with many rows fills chunks, and those
+ * of others from the same time, the ranges of a loop, would be missing when the program is killed. */
+static void write_out(uint64_t now)
+{
+	enum { WRITE_MS = 100 };
+	lac_out_flush();
+	next_write = now + WRITE_MS * 1000000;
 }
 
 static void drain(void)
@@ -255,7 +264,7 @@ static void period(uint64_t now)
 		next_clock = now + CLOCK_NS;
 	}
 	account_row(false);
-	lac_out_flush();
+	write_out(now);
 	lac_rings_period();
 	next_flush = now + pause_ms() * 1000000;
 }
@@ -282,6 +291,8 @@ static void *run(void *unused)
 		uint64_t now = lac_mono_ns();
 		if (now >= next_flush)
 			period(now);
+		else if (now >= next_write)
+			write_out(now);
 		if (next > next_flush)
 			next = next_flush;
 	}
@@ -362,7 +373,7 @@ void lac_writer_forked(void)
 	atomic_store(&thread, 0);
 	atomic_store(&tid, 0);
 	atomic_store(&lac_ending, false);
-	next_flush = next_clock = 0;
+	next_flush = next_clock = next_write = 0;
 	flushes = 0;
 	saw_kernels = false;
 	memset(&lac_accounts, 0, sizeof lac_accounts);
