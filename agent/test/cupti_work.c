@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fake.h"
+
 typedef struct {
 	uint32_t x, y, z;
 } dim3;
@@ -221,17 +223,6 @@ static void forked_graphs(int windows)
 }
 
 /* What the agent's callback of a launch costs: that of the runtime and of the driver's call in it, each at its begin and end. */
-typedef struct {
-	uint32_t site, pad;
-	const char *function;
-	const void *parameters, *result;
-	const char *symbol;
-	void *context;
-	uint32_t context_id, pad_2;
-	uint64_t *data;
-	uint32_t correlation, pad_3;
-} callback_data;
-
 static void (*agent)(void *, uint32_t, uint32_t, const void *);
 static atomic_uint correlations;
 

@@ -72,6 +72,18 @@ typedef struct {
 	int (*graphs_whole)(void); /* whether graphs are traced as a whole */
 } fake_hooks;
 
+/* What a callback of a call gets: CUpti_CallbackData, 72 bytes. */
+typedef struct {
+	uint32_t site, pad;
+	const char *function;
+	const void *parameters, *result;
+	const char *symbol;
+	void *context;
+	uint32_t context_id, pad_2;
+	uint64_t *data;
+	uint32_t correlation, pad_3;
+} callback_data;
+
 #define FAKE_DEVICES 2
 
 #endif

@@ -26,17 +26,6 @@ static bool on(uint32_t kind) { return atomic_load(&kinds[kind]); }
 
 static uint32_t thread(void) { return atomic_load(&tid_type) == 1 ? tid() : (uint32_t)(uintptr_t)pthread_self(); }
 
-typedef struct {
-	uint32_t site, pad;
-	const char *function;
-	const void *parameters, *result;
-	const char *symbol;
-	void *context;
-	uint32_t context_id, pad_2;
-	uint64_t *data;
-	uint32_t correlation, pad_3;
-} callback_data; /* 72 */
-
 static void hook_call(uint32_t domain, uint32_t cbid, uint32_t corr, int ends, uint64_t start, uint64_t end, int result, void *const *parameters, uint32_t context, uint64_t *kept)
 {
 	const uint32_t kind = domain == 1 ? 4 : 5;
