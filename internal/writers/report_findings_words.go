@@ -3,6 +3,7 @@ package writers
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"lacuna/internal/report"
 )
@@ -18,8 +19,11 @@ func savesWords(r *report.Report, f *report.Finding, place int) string {
 	case pricedCount(r) > 1:
 		s += " alone"
 	}
-	if f.First != "" {
+	switch {
+	case f.First != "":
 		s += "; repair " + f.First + " first"
+	case len(f.Before) > 0: // no finding of its own: it buys little by itself, but the change cannot be made without
+		s += "; needs " + strings.Join(f.Before, " and ") + " first"
 	}
 	return s + "; " + confidenceWords(f.Confidence)
 }
