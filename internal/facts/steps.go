@@ -100,6 +100,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
+		f.dropUnrecorded(s)
 		f.keepWindow(s, opt.Latest)
 		return s, nil
 	}

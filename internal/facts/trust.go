@@ -2,6 +2,7 @@ package facts
 
 import (
 	"regexp"
+	"slices"
 
 	"lacuna/internal/interval"
 	"lacuna/internal/model"
@@ -25,6 +26,8 @@ type Trust struct {
 	WorstEarlyNs      int64 // by how much, at worst
 	WindowsApart      bool  // GPU work and host calls lie so far apart that their clocks cannot agree
 	Duplicates        int   // calls with a correlation ID that another call has, and that are not that call once more
+
+	stillQueued []int32 // the calls of StillQueued, in their order
 }
 
 // launchCall is the calls that must lead to work on the device.
@@ -118,7 +121,7 @@ func (f *Facts) trustLaunches(tr *Trust) {
 	}
 	graphOf := f.graphOfCalls()
 	most := make(map[uint32]uint32)
-	empty := make(map[model.ThreadRow]int) // launches without work since a thread's last with work
+	empty := make(map[model.ThreadRow][]int32) // launches without work since a thread's last with work
 	hadWork := make(map[model.ThreadRow]bool)
 	for _, l := range f.launchCalls() {
 		tr.Launches++
@@ -132,22 +135,24 @@ func (f *Facts) trustLaunches(tr *Trust) {
 		switch {
 		case perCall[l.call] > 0:
 			hadWork[th] = true
-			tr.WithoutWork += empty[th]
-			empty[th] = 0
+			tr.WithoutWork += len(empty[th])
+			empty[th] = empty[th][:0]
 		case at(t.Calls.Return, int(l.call), 0) == 0: // else the call failed: it launched nothing
-			empty[th]++
+			empty[th] = append(empty[th], l.call)
 			if len(hadWork) == 0 {
 				tr.HeadWithoutWork++
 			}
 		}
 	}
-	for th, n := range empty {
+	for th, calls := range empty {
 		if hadWork[th] {
-			tr.StillQueued += n
+			tr.stillQueued = append(tr.stillQueued, calls...)
 		} else {
-			tr.WithoutWork += n
+			tr.WithoutWork += len(calls)
 		}
 	}
+	slices.Sort(tr.stillQueued)
+	tr.StillQueued = len(tr.stillQueued)
 	for call, g := range graphOf {
 		if g != model.NoGraph && perCall[call] > 0 && perCall[call] < most[g] {
 			tr.GraphsUneven++
