@@ -100,8 +100,8 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
-		f.dropUnrecorded(s)
 		f.keepWindow(s, opt.Latest)
+		f.dropUnrecorded(s)
 		return s, nil
 	}
 	n := len(s.All)

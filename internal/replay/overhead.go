@@ -29,8 +29,9 @@ type Overhead struct {
 // overheads is the tools that are known, by the format of their captures.
 var overheads = map[string]Overhead{
 	"nsys": {Tool: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
-	// Three launch-bound loops in one process each, recorded or not in turn: 2.9, 1.3 and 2.9 µs a launch, measured again with processes held
-	// side by side 2.5, 3.2 and 2.0; a decode of 312 graph nodes: 0.21 and 0.14 µs a node (H200, 2026-11-21, docs/capture.md). Other calls: one callback.
+	// Three launch-bound loops in one process each, recorded or not in turn: 2.9, 1.3 and 2.9 µs a launch; with processes held side by side 2.5, 3.2
+	// and 2.0, and on other machines 3.0, 4.0 and 2.3; a decode of 312 graph nodes: 0.21 and 0.14 µs a node (H200, 2026-11-21; the first were
+	// chosen by, the others came later: docs/capture.md). Other calls: one callback.
 	"spool":  {Tool: "lacuna record", CallNs: 2_300, OtherNs: 700, NodeNs: 200, Spread: 0.5, MinShare: 0.07},
 	"kineto": {Tool: "torch.profiler", CallNs: 1_500, OtherNs: 750, OpNs: 500, InputNs: 500, FrameNs: 500, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
 }
