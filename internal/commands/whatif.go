@@ -12,8 +12,8 @@ import (
 	"lacuna/internal/changes"
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
-	"lacuna/internal/writers"
 )
 
 var whatifCommand = Command{
@@ -135,16 +135,7 @@ func findChange(text string) (*changes.Change, error) {
 }
 
 func (c whatifCall) write(env *Env, f *facts.Facts, x *report.WhatIf) error {
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.WhatIfJSON(w, x)
-		case "markdown":
-			return writers.WhatIfMarkdown(w, x)
-		}
-		return writers.WhatIfText(w, report.InputOf(f), x, page)
-	})
+	return env.show(*c.format, pages.WhatIf(report.InputOf(f), x), x)
 }
 
 // notApplied tells which changes were not made; then the answer is no.

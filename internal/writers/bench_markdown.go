@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lacuna/internal/bench"
+	"lacuna/internal/unit"
 )
 
 // BenchMarkdown writes what was measured for a pull request: the verdict, then the rows, the GPU's state folded away.
@@ -21,7 +22,7 @@ func BenchMarkdown(w io.Writer, r *bench.Result) error {
 	}
 	m.line("")
 	for i, x := range r.Programs {
-		m.line("- " + benchName(r, i) + ": " + m.code(x.Command) + ", " + plural(x.Runs, "run"))
+		m.line("- " + benchName(r, i) + ": " + m.code(x.Command) + ", " + unit.Plural(x.Runs, "run"))
 	}
 	m.line("- " + m.text(benchStopWords(r)))
 	m.line("")

@@ -8,10 +8,11 @@ import (
 
 	"lacuna/internal/bench"
 	"lacuna/internal/compare"
+	"lacuna/internal/unit"
 )
 
 // BenchJSON writes what was measured by the JSON contract.
-func BenchJSON(w io.Writer, r *bench.Result) error { return writeJSON(w, r) }
+func BenchJSON(w io.Writer, r *bench.Result) error { return JSON(w, r) }
 
 // BenchProgress is where a measurement stands, before a run, in a line.
 func BenchProgress(p bench.Progress, programs []bench.Program) string {
@@ -24,7 +25,7 @@ func BenchProgress(p bench.Progress, programs []bench.Program) string {
 	}
 	text += fmt.Sprintf(", %.0f s spent", p.Spent.Seconds())
 	if p.Precision > 0 {
-		text += fmt.Sprintf(", known to %s %%", short(100*p.Precision))
+		text += fmt.Sprintf(", known to %s %%", unit.Short(100*p.Precision))
 	}
 	return text
 }
@@ -65,9 +66,9 @@ func benchName(r *bench.Result, i int) string {
 }
 
 func benchProgramWords(x bench.ProgramResult) string {
-	text := fmt.Sprintf("%s: %s", x.Command, plural(x.Runs, "run"))
+	text := fmt.Sprintf("%s: %s", x.Command, unit.Plural(x.Runs, "run"))
 	if x.Warmups > 0 {
-		text += fmt.Sprintf(", %s left out", plural(x.Warmups, "warm-up run"))
+		text += fmt.Sprintf(", %s left out", unit.Plural(x.Warmups, "warm-up run"))
 	}
 	return text
 }
@@ -84,13 +85,13 @@ func benchWords(r *bench.Result) string {
 	}
 	for _, m := range r.Programs[0].Measures {
 		if m.Name == r.Main {
-			text := fmt.Sprintf("%s is %s", benchSubject(m.Name), quantity(m.Median, m.Unit))
+			text := fmt.Sprintf("%s is %s", benchSubject(m.Name), unit.FormatMeasure(m.Median, m.Unit))
 			if m.Low != nil {
-				text += fmt.Sprintf(" (95 %% interval %s to %s)", quantity(*m.Low, m.Unit), quantity(*m.High, m.Unit))
+				text += fmt.Sprintf(" (95 %% interval %s to %s)", unit.FormatMeasure(*m.Low, m.Unit), unit.FormatMeasure(*m.High, m.Unit))
 			}
-			text += fmt.Sprintf(", the median of %s", plural(m.Runs, "run"))
+			text += fmt.Sprintf(", the median of %s", unit.Plural(m.Runs, "run"))
 			if m.Runs > 1 {
-				text += fmt.Sprintf(", which vary by %s %% (standard deviation)", short(m.CVPct))
+				text += fmt.Sprintf(", which vary by %s %% (standard deviation)", unit.Short(m.CVPct))
 			}
 			return text + "."
 		}
@@ -109,15 +110,15 @@ func benchSubject(name string) string {
 }
 
 func benchChangeWords(c *compare.Change) string {
-	text := fmt.Sprintf("%s is %s, before %s", benchSubject(c.Name), quantity(c.After, c.Unit), quantity(c.Before, c.Unit))
+	text := fmt.Sprintf("%s is %s, before %s", benchSubject(c.Name), unit.FormatMeasure(c.After, c.Unit), unit.FormatMeasure(c.Before, c.Unit))
 	if c.ChangePct != nil {
-		text += ": " + signed(*c.ChangePct) + " %" + percentRange(c)
+		text += ": " + unit.Signed(*c.ChangePct) + " %" + percentRange(c)
 	}
 	switch c.Verdict {
 	case "undecided":
 		text += ". Undecided" + neededWords(c.RunsNeeded)
 	case "same":
-		text += fmt.Sprintf(". No change of %s %% or more", short(c.LimitPct))
+		text += fmt.Sprintf(". No change of %s %% or more", unit.Short(c.LimitPct))
 	default:
 		text += ". It is " + c.Verdict
 	}
@@ -138,7 +139,7 @@ func benchStopWords(r *bench.Result) string {
 	}
 	text += fmt.Sprintf(", after %.0f s", r.SpentS)
 	if r.PrecisionPct != nil {
-		text += fmt.Sprintf("; known to %s %% to either side", short(*r.PrecisionPct))
+		text += fmt.Sprintf("; known to %s %% to either side", unit.Short(*r.PrecisionPct))
 	}
 	return text + "."
 }
@@ -154,9 +155,9 @@ func benchRows(r *bench.Result, p *printer) (columns []gridColumn, rows [][]stri
 	for _, m := range r.Programs[0].Measures {
 		interval := ""
 		if m.Low != nil {
-			interval = p.clean(quantity(*m.Low, m.Unit) + " to " + quantity(*m.High, m.Unit))
+			interval = p.clean(unit.FormatMeasure(*m.Low, m.Unit) + " to " + unit.FormatMeasure(*m.High, m.Unit))
 		}
-		rows = append(rows, []string{p.clean(m.Name), p.clean(quantity(m.Median, m.Unit)), interval, short(m.CVPct), p.clean(quantity(m.Min, m.Unit)), p.clean(quantity(m.Max, m.Unit))})
+		rows = append(rows, []string{p.clean(m.Name), p.clean(unit.FormatMeasure(m.Median, m.Unit)), interval, unit.Short(m.CVPct), p.clean(unit.FormatMeasure(m.Min, m.Unit)), p.clean(unit.FormatMeasure(m.Max, m.Unit))})
 	}
 	return []gridColumn{{head: "measure", flex: true}, {head: "median", right: true}, {head: "95 % interval", right: true, drop: 3}, {head: "varies %", right: true}, {head: "least", right: true, drop: 1}, {head: "most", right: true, drop: 2}}, rows
 }
@@ -207,7 +208,7 @@ func benchStates(r *bench.Result, degree string) (out []benchState) {
 				out[at].texts = append(out[at].texts, text)
 				continue
 			}
-			out[at].cells[2*i], out[at].cells[2*i+1] = fixed(c.Median, 0), fixed(c.Min, 0)+" to "+fixed(c.Max, 0)
+			out[at].cells[2*i], out[at].cells[2*i+1] = unit.Fixed(c.Median, 0), unit.Fixed(c.Min, 0)+" to "+unit.Fixed(c.Max, 0)
 		}
 	}
 	return out

@@ -98,7 +98,7 @@ func CheckGitLab(w io.Writer, r *gate.Result) error {
 		q.Location.Path, q.Location.Lines.Begin = checkPlace(r, m)
 		out = append(out, q)
 	}
-	return writeJSON(w, out)
+	return JSON(w, out)
 }
 
 type junitSuites struct {

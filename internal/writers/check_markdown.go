@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"lacuna/internal/gate"
+	"lacuna/internal/unit"
 )
 
 // verdictSigns are what GitHub and GitLab show.
@@ -55,10 +56,10 @@ func CheckMarkdown(w io.Writer, r *gate.Result) error {
 func (m *markdown) checkCells(x *gate.Row) []string {
 	before, after := "", ""
 	if x.Before != nil {
-		before = quantity(*x.Before, x.Unit)
+		before = unit.FormatMeasure(*x.Before, x.Unit)
 	}
 	if x.RunsAfter > 0 {
-		after = quantity(x.After, x.Unit)
+		after = unit.FormatMeasure(x.After, x.Unit)
 	}
 	change, interval := changeWords(x)
 	return []string{m.code(x.Name), m.text(before), m.text(after), change, interval, m.text(limitWords(x)), plot(x, plotWidth), verdictSigns[x.Verdict] + " " + verdictWords(x.Verdict)}

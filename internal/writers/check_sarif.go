@@ -82,5 +82,5 @@ func CheckSARIF(w io.Writer, r *gate.Result) error {
 			run.Results = append(run.Results, x)
 		}
 	}
-	return writeJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return JSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }

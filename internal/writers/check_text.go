@@ -4,10 +4,11 @@ import (
 	"io"
 
 	"lacuna/internal/gate"
+	"lacuna/internal/unit"
 )
 
 // CheckJSON writes a check by the JSON contract.
-func CheckJSON(w io.Writer, r *gate.Result) error { return writeJSON(w, r) }
+func CheckJSON(w io.Writer, r *gate.Result) error { return JSON(w, r) }
 
 // verdictStyles is how verdicts are painted.
 var verdictStyles = map[string]string{gate.Regression: red, gate.Pass: green, gate.Improvement: green, gate.Inconclusive: magenta, gate.NotComparable: magenta}
@@ -45,11 +46,11 @@ func (p *printer) checkRows(r *gate.Result) {
 		m := &r.Measures[i]
 		before := ""
 		if m.Before != nil {
-			before = quantity(*m.Before, m.Unit)
+			before = unit.FormatMeasure(*m.Before, m.Unit)
 		}
 		after := ""
 		if m.RunsAfter > 0 {
-			after = quantity(m.After, m.Unit)
+			after = unit.FormatMeasure(m.After, m.Unit)
 		}
 		change, interval := changeWords(m)
 		rows = append(rows, []string{p.clean(measureName(m.Name)), before, after, change, interval, p.clean(limitWords(m)), verdictWords(m.Verdict)})

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"lacuna/internal/gate"
+	"lacuna/internal/kernelname"
+	"lacuna/internal/unit"
 )
 
 // verdictWords is a verdict as people read it.
@@ -33,10 +35,10 @@ func changeWords(m *gate.Row) (change, interval string) {
 	}
 	change = "from none"
 	if m.ChangePct != nil {
-		change = signed(*m.ChangePct)
+		change = unit.Signed(*m.ChangePct)
 	}
 	if m.LowPct != nil && m.HighPct != nil && math.Abs(*m.LowPct) < 1e4 && math.Abs(*m.HighPct) < 1e4 {
-		interval = signed(*m.LowPct) + " to " + signed(*m.HighPct)
+		interval = unit.Signed(*m.LowPct) + " to " + unit.Signed(*m.HighPct)
 	}
 	return change, interval
 }
@@ -46,10 +48,10 @@ func numbersWords(m *gate.Row) string {
 	change, interval := changeWords(m)
 	switch {
 	case isBudget(m) && m.RunsAfter > 0:
-		text := quantity(m.After, m.Unit)
+		text := unit.FormatMeasure(m.After, m.Unit)
 		if m.LowPct != nil && m.HighPct != nil && m.ChangePct != nil && *m.ChangePct != -100 {
 			of := m.After / (1 + *m.ChangePct/100) // the budget in the measure's unit
-			text += fmt.Sprintf(" (95 %% interval %s to %s)", quantity(of*(1+*m.LowPct/100), m.Unit), quantity(of*(1+*m.HighPct/100), m.Unit))
+			text += fmt.Sprintf(" (95 %% interval %s to %s)", unit.FormatMeasure(of*(1+*m.LowPct/100), m.Unit), unit.FormatMeasure(of*(1+*m.HighPct/100), m.Unit))
 		}
 		return text + ": "
 	case change == "":
@@ -61,7 +63,7 @@ func numbersWords(m *gate.Row) string {
 	if interval != "" {
 		interval = " (95 % interval " + interval + ")"
 	}
-	return fmt.Sprintf("%s, before %s: %s%s: ", quantity(m.After, m.Unit), quantity(*m.Before, m.Unit), change, interval)
+	return fmt.Sprintf("%s, before %s: %s%s: ", unit.FormatMeasure(m.After, m.Unit), unit.FormatMeasure(*m.Before, m.Unit), change, interval)
 }
 
 // rowWords is a verdict in a sentence: numbers, rule, and how to judge otherwise.
@@ -130,9 +132,9 @@ func headWords(r *gate.Result) string {
 	}
 	text := verdictWords(r.Verdict) + ": "
 	if r.Verdict == gate.Pass {
-		text += plural(len(r.Measures), "verdict")
+		text += unit.Plural(len(r.Measures), "verdict")
 	} else {
-		text += listed(named) + fmt.Sprintf(" (%d of %s)", len(named), plural(len(r.Measures), "verdict"))
+		text += listed(named) + fmt.Sprintf(" (%d of %s)", len(named), unit.Plural(len(r.Measures), "verdict"))
 	}
 	if len(better) > 0 {
 		text += "; better: " + listed(better)
@@ -159,7 +161,7 @@ func measureName(name string) string {
 	if at := strings.LastIndexByte(kernel, ':'); at > 0 && kernel[at-1] != ':' && strings.IndexFunc(kernel[at+1:], notOfWord) < 0 {
 		kernel, of = kernel[:at], kernel[at:]
 	}
-	return Printable("kernel:" + kernelName(kernel) + of)
+	return Printable("kernel:" + kernelname.Short(kernel) + of)
 }
 
 // notOfWord says whether a character is none of a measure's own name.
@@ -177,7 +179,7 @@ func remarks(r *gate.Result) []string {
 
 // checkSide is the runs of a side in a line.
 func checkSide(s gate.Side, what string) string {
-	text := plural(len(s.Runs), "run")
+	text := unit.Plural(len(s.Runs), "run")
 	switch {
 	case what != "":
 		text += " of " + what

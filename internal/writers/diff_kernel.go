@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"lacuna/internal/compare"
+	"lacuna/internal/kernelname"
 	"lacuna/internal/unit"
 )
 
@@ -21,7 +22,7 @@ func (p *printer) diffSheets(d *compare.Difference) {
 		p.sheetRows(s)
 	}
 	if more := len(d.Sheets) - mostSheets; more > 0 {
-		p.prose("  ", 2, fmt.Sprintf("%s in --format json; --kernel NAME picks.", counted(more, "more kernel is", "more kernels are")))
+		p.prose("  ", 2, fmt.Sprintf("%s in --format json; --kernel NAME picks.", unit.Counted(more, "more kernel is", "more kernels are")))
 	}
 }
 
@@ -50,7 +51,7 @@ func (p *printer) sheetRows(s *compare.KernelSheet) {
 
 // sheetTitle is which kernels are compared.
 func sheetTitle(s *compare.KernelSheet) string {
-	b, a := shortKernel(s.Before), shortKernel(s.After)
+	b, a := kernelname.Profiled(s.Before), kernelname.Profiled(s.After)
 	if b == a {
 		return "Inside " + b
 	}
@@ -81,23 +82,23 @@ func sheetWords(s *compare.KernelSheet) string {
 func sheetNumber(u string, x float64) string {
 	switch u {
 	case "us":
-		return usWords(x)
+		return unit.Micros(x)
 	case "bytes":
 		return unit.FormatBytes(int64(x))
 	case "%":
-		return short(x) + " %"
+		return unit.Short(x) + " %"
 	}
-	return siWords(x)
+	return unit.SI(x)
 }
 
 func sheetChange(r *compare.SheetRow) string {
 	switch {
 	case r.Unit == "%":
-		return signed(r.After-r.Before) + " points"
+		return unit.Signed(r.After-r.Before) + " points"
 	case r.ChangePct == nil:
 		return "from none"
 	}
-	return signed(*r.ChangePct) + " %"
+	return unit.Signed(*r.ChangePct) + " %"
 }
 
 // diffSheets writes the same as tables.

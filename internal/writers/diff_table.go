@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lacuna/internal/compare"
+	"lacuna/internal/unit"
 )
 
 // DiffCSV writes every row of a comparison: the step, measures, kernels, operators, and what explains the step.
@@ -73,7 +74,7 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	if len(d.Explained) > 0 {
 		var rows [][]string
 		for _, x := range d.Explained {
-			rows = append(rows, []string{signedMs(x.Ms), m.text(x.What)})
+			rows = append(rows, []string{unit.SignedMs(x.Ms), m.text(x.What)})
 		}
 		m.line("")
 		m.table([]string{"ms of a step", "what explains it"}, "rl", rows)
@@ -100,7 +101,7 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	for i := range d.Kernels {
 		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
 			verdict, how := kernelVerdict(k)
-			kernels = append(kernels, []string{m.code(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), m.pair(k.CallsBefore, k.CallsAfter), verdict, how})
+			kernels = append(kernels, []string{m.code(kernelPair(k)), unit.SomeMs(k.Change.Before), unit.SomeMs(k.Change.After), unit.SignedMs(k.ChangeMs), m.pair(k.CallsBefore, k.CallsAfter), verdict, how})
 		}
 	}
 	m.fold("Kernels, ms of a step", []string{"kernel", "before", "after", "change", "launches", "verdict", "matched by"}, "lrrrrll", kernels)

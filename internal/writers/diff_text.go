@@ -10,10 +10,12 @@ import (
 
 	"lacuna/internal/compare"
 	"lacuna/internal/facts"
+	"lacuna/internal/kernelname"
+	"lacuna/internal/unit"
 )
 
 // DiffJSON writes a comparison by the JSON contract.
-func DiffJSON(w io.Writer, d *compare.Difference) error { return writeJSON(w, d) }
+func DiffJSON(w io.Writer, d *compare.Difference) error { return JSON(w, d) }
 
 // DiffText prints a comparison: the verdict on the step first, then what explains it, then rows, then what to run next.
 func DiffText(w io.Writer, d *compare.Difference, next []Advice, page Page) error {
@@ -57,7 +59,7 @@ func sideWords(s compare.Side) string {
 		text += "; " + s.GPU
 	}
 	if s.Steps > 0 {
-		text += "; " + plural(s.Steps, "step")
+		text += "; " + unit.Plural(s.Steps, "step")
 	}
 	return text
 }
@@ -65,9 +67,9 @@ func sideWords(s compare.Side) string {
 // stepWords is the verdict on the step in a sentence or two.
 func stepWords(d *compare.Difference) string {
 	s := d.Step
-	text := fmt.Sprintf("The median step takes %s ms, before %s ms", about(s.After), about(s.Before))
+	text := fmt.Sprintf("The median step takes %s ms, before %s ms", unit.About(s.After), unit.About(s.Before))
 	if s.ChangePct != nil {
-		text += ": " + signed(*s.ChangePct) + " %" + percentRange(s)
+		text += ": " + unit.Signed(*s.ChangePct) + " %" + percentRange(s)
 	}
 	switch s.Verdict {
 	case "faster", "slower":
@@ -77,13 +79,13 @@ func stepWords(d *compare.Difference) string {
 		}
 		text += "."
 	case "same":
-		text += fmt.Sprintf(". That is no change of %s %% or more.", tally(s.LimitPct))
+		text += fmt.Sprintf(". That is no change of %s %% or more.", unit.Tally(s.LimitPct))
 	default:
-		text += fmt.Sprintf(". Whether it changed by %s %% or more is undecided%s.", tally(s.LimitPct), neededWords(s.RunsNeeded))
+		text += fmt.Sprintf(". Whether it changed by %s %% or more is undecided%s.", unit.Tally(s.LimitPct), neededWords(s.RunsNeeded))
 	}
 	if u := d.Unprofiled; u != nil && !slices.Equal(d.Before.Tools, d.After.Tools) {
 		text += fmt.Sprintf(" The two were watched by different profilers (%s, %s), so that the verdict is on the step without them: about %s ms, before about %s ms (%s to %s %%).",
-			toolWords(d.Before.Tools), toolWords(d.After.Tools), about(u.After), about(u.Before), signed(*u.LowPct), signed(*u.HighPct))
+			toolWords(d.Before.Tools), toolWords(d.After.Tools), unit.About(u.After), unit.About(u.Before), unit.Signed(*u.LowPct), unit.Signed(*u.HighPct))
 	}
 	return text
 }
@@ -110,19 +112,7 @@ func percentRange(c *compare.Change) string {
 	if c.LowPct == nil || c.HighPct == nil || math.Abs(*c.LowPct) > 1e4 || math.Abs(*c.HighPct) > 1e4 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", signed(*c.LowPct), signed(*c.HighPct))
-}
-
-// signed is a percentage with its sign, as exact as it is large.
-func signed(pct float64) string {
-	text := short(math.Abs(pct))
-	switch {
-	case strings.Trim(text, "0.") == "":
-		return "0"
-	case pct < 0:
-		return "-" + text
-	}
-	return "+" + text
+	return fmt.Sprintf(" (%s to %s)", unit.Signed(*c.LowPct), unit.Signed(*c.HighPct))
 }
 
 // worthMs is what a repair is worth.
@@ -130,19 +120,7 @@ func worthMs(ms float64) string {
 	if ms < 0.0005 {
 		return "0"
 	}
-	return about(ms)
-}
-
-// signedMs is a change in ms.
-func signedMs(ms float64) string {
-	text := about(math.Abs(ms))
-	switch {
-	case strings.Trim(text, "0.") == "":
-		return "0"
-	case ms < 0:
-		return "-" + text
-	}
-	return "+" + text
+	return unit.About(ms)
 }
 
 func (p *printer) diffPrediction(d *compare.Difference) {
@@ -160,7 +138,7 @@ func (p *printer) diffPrediction(d *compare.Difference) {
 		off = "short"
 	}
 	p.prose("", 0, p.clean(fmt.Sprintf("Predicted of %s: %s %% of the step before (%s to %s); achieved: %s %%, %s the range (the prediction is %s %% too %s).",
-		strings.Join(x.Changes, ", "), short(100*x.Ratio), short(100*x.Low), short(100*x.High), short(100*x.Achieved), in, short(math.Abs(x.ErrorPct)), off)))
+		strings.Join(x.Changes, ", "), unit.Short(100*x.Ratio), unit.Short(100*x.Low), unit.Short(100*x.High), unit.Short(100*x.Achieved), in, unit.Short(math.Abs(x.ErrorPct)), off)))
 }
 
 func (p *printer) diffExplained(d *compare.Difference) {
@@ -172,19 +150,19 @@ func (p *printer) diffExplained(d *compare.Difference) {
 		sum += x.Ms
 	}
 	if v := d.Step.Verdict; v == "faster" || v == "slower" {
-		p.heading(fmt.Sprintf("What explains %s ms of a mean step", signedMs(sum)))
+		p.heading(fmt.Sprintf("What explains %s ms of a mean step", unit.SignedMs(sum)))
 	} else {
-		p.heading(fmt.Sprintf("Where %s ms of a mean step differ, real or not", signedMs(sum)))
+		p.heading(fmt.Sprintf("Where %s ms of a mean step differ, real or not", unit.SignedMs(sum)))
 	}
 	if len(d.Before.Runs)+len(d.After.Runs) > 2 {
 		p.prose("  ", 2, "Of the first run of each side:")
 	}
 	width := 0
 	for _, x := range d.Explained {
-		width = max(width, len(signedMs(x.Ms)))
+		width = max(width, len(unit.SignedMs(x.Ms)))
 	}
 	for _, x := range d.Explained {
-		p.prose("  "+pad(signedMs(x.Ms), width, true)+" ms  ", width+7, p.clean(x.What))
+		p.prose("  "+pad(unit.SignedMs(x.Ms), width, true)+" ms  ", width+7, p.clean(x.What))
 	}
 }
 
@@ -201,9 +179,9 @@ func (p *printer) diffFindings(d *compare.Difference) {
 			case x.BeforeMs != nil && x.AfterMs != nil && (*x.BeforeMs >= 0.0005 || *x.AfterMs >= 0.0005):
 				text += fmt.Sprintf(" (worth %s ms, before %s)", worthMs(*x.AfterMs), worthMs(*x.BeforeMs))
 			case x.AfterMs != nil && x.BeforeMs == nil && *x.AfterMs >= 0.0005:
-				text += fmt.Sprintf(" (worth %s ms)", about(*x.AfterMs))
+				text += fmt.Sprintf(" (worth %s ms)", unit.About(*x.AfterMs))
 			case x.BeforeMs != nil && x.AfterMs == nil && *x.BeforeMs >= 0.0005:
-				text += fmt.Sprintf(" (was worth %s ms)", about(*x.BeforeMs))
+				text += fmt.Sprintf(" (was worth %s ms)", unit.About(*x.BeforeMs))
 			}
 			p.prose("  "+pad(what, 8, false), 10, p.clean(text))
 		}
@@ -237,7 +215,7 @@ func (p *printer) diffMeasures(d *compare.Difference) {
 		cells := p.changeCells(c)
 		runs := ""
 		if c.RunsNeeded > 0 {
-			runs = tally(float64(c.RunsNeeded))
+			runs = unit.Tally(float64(c.RunsNeeded))
 		}
 		rows = append(rows, append(cells[:5], c.Verdict, runs))
 	}
@@ -255,7 +233,7 @@ func (p *printer) diffMeasures(d *compare.Difference) {
 		rest = append(rest, fmt.Sprintf("%d more are undecided.", more))
 	}
 	if same > 0 {
-		rest = append(rest, counted(same, "measure is", "measures are")+" the same.")
+		rest = append(rest, unit.Counted(same, "measure is", "measures are")+" the same.")
 	}
 	p.prose("  ", 2, strings.Join(rest, " "))
 }
@@ -272,21 +250,21 @@ func (p *printer) changeCells(c *compare.Change) []string {
 	}
 	switch {
 	case points > 0 && c.ChangePct != nil:
-		change = signed(points**c.ChangePct) + " points"
+		change = unit.Signed(points**c.ChangePct) + " points"
 		if c.LowPct != nil && c.HighPct != nil && math.Abs(*c.HighPct) < 1e6 {
 			high := points * *c.HighPct
 			if c.Unit == "share" {
 				high = min(high, 100*(1-c.Before)) // a share has all there is at most
 			}
-			bounds = signed(points**c.LowPct) + " to " + signed(high)
+			bounds = unit.Signed(points**c.LowPct) + " to " + unit.Signed(high)
 		}
 	case c.ChangePct != nil:
-		change = signed(*c.ChangePct) + " %"
+		change = unit.Signed(*c.ChangePct) + " %"
 		bounds = strings.Trim(percentRange(c), " ()")
 	case c.After == 0:
 		change = "0"
 	}
-	return []string{p.clean(measureWords(c.Name)), quantity(c.Before, c.Unit), quantity(c.After, c.Unit), change, bounds, p.verdict(c)}
+	return []string{p.clean(measureWords(c.Name)), unit.FormatMeasure(c.Before, c.Unit), unit.FormatMeasure(c.After, c.Unit), change, bounds, p.verdict(c)}
 }
 
 // measureWords is a measure as people read it: of a kernel report, the kernel and the metric.
@@ -300,7 +278,7 @@ func measureWords(name string) string {
 	if _, after, renamed := strings.Cut(kernel, " -> "); renamed {
 		kernel = after // as it is called now
 	}
-	return baseName(kernel) + ": " + cmp.Or(metricWords[metric], metric)
+	return kernelname.Base(kernel) + ": " + cmp.Or(metricWords[metric], metric)
 }
 
 // metricWords is the metrics of a kernel whose names are no words.
@@ -328,7 +306,7 @@ func (p *printer) diffKernels(d *compare.Difference) {
 	for i := range d.Kernels {
 		if k := &d.Kernels[i]; counts(d, k.ChangeMs) {
 			verdict, how := kernelVerdict(k)
-			rows = append(rows, []string{p.clean(kernelPair(k)), someMs(k.Change.Before), someMs(k.Change.After), signedMs(k.ChangeMs), p.pair(k.CallsBefore, k.CallsAfter), verdict, how})
+			rows = append(rows, []string{p.clean(kernelPair(k)), unit.SomeMs(k.Change.Before), unit.SomeMs(k.Change.After), unit.SignedMs(k.ChangeMs), p.pair(k.CallsBefore, k.CallsAfter), verdict, how})
 		}
 	}
 	if len(rows) == 0 {
@@ -340,7 +318,7 @@ func (p *printer) diffKernels(d *compare.Difference) {
 
 // pair is two counts, or one where they are the same.
 func (p *printer) pair(before, after float64) string {
-	b, a := tally(before), tally(after)
+	b, a := unit.Tally(before), unit.Tally(after)
 	if b == a {
 		return a
 	}
@@ -367,7 +345,7 @@ func kernelPair(k *compare.KernelChange) string {
 	side := func(names []string) string {
 		text := ""
 		if len(names) > 0 {
-			text = kernelName(names[0])
+			text = kernelname.Short(names[0])
 		}
 		if more := len(names) - 1; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
@@ -388,7 +366,7 @@ func (p *printer) diffOperators(d *compare.Difference) {
 	var rows [][]string
 	for _, x := range d.Operators {
 		if counts(d, x.ChangeMs) && math.Abs(x.ChangeMs) >= 0.02*max(x.BeforeMs, x.AfterMs) {
-			rows = append(rows, []string{p.clean(callPathWords(x.Path)), someMs(x.BeforeMs), someMs(x.AfterMs), signedMs(x.ChangeMs), p.pair(x.CallsBefore, x.CallsAfter)})
+			rows = append(rows, []string{p.clean(callPathWords(x.Path)), unit.SomeMs(x.BeforeMs), unit.SomeMs(x.AfterMs), unit.SignedMs(x.ChangeMs), p.pair(x.CallsBefore, x.CallsAfter)})
 		}
 	}
 	if len(rows) == 0 {

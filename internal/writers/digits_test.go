@@ -1,6 +1,9 @@
 package writers
 
-import "testing"
+import (
+	"lacuna/internal/unit"
+	"testing"
+)
 
 // TestTableDigits: rows far shorter than the step are still told apart, and others get no more decimals than the step.
 func TestTableDigits(t *testing.T) {
@@ -15,7 +18,7 @@ func TestTableDigits(t *testing.T) {
 		{2000, 0.0042, "0.0042"},
 		{2000, 0, "0"},
 	} {
-		if got := fixed(tt.largestMs, tableDigits(tt.stepMs, tt.largestMs)); got != tt.want {
+		if got := unit.Fixed(tt.largestMs, unit.TableDigits(tt.stepMs, tt.largestMs)); got != tt.want {
 			t.Errorf("%v ms in a step of %v ms: %s, want %s", tt.largestMs, tt.stepMs, got, tt.want)
 		}
 	}

@@ -23,7 +23,7 @@ func DoctorJSON(w io.Writer, r *doctor.Report) error {
 		notNil(&c.Stops)
 		notNil(&c.Limits)
 	}
-	return writeJSON(w, full)
+	return JSON(w, full)
 }
 
 // DoctorText prints what was found: what the machine is good for, what to mend, the gravest first, and what

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lacuna/internal/history"
+	"lacuna/internal/unit"
 )
 
 // blameRows is how many measures of one move text shows.
@@ -53,7 +54,7 @@ func (p *printer) offs(b *history.Blame) {
 
 // blameHead is what was looked at, and what came of it.
 func blameHead(b *history.Blame, clean func(string) string) string {
-	text := fmt.Sprintf("%s: %s of %s.", clean(b.Series.String()), counted(b.Measures, "measure", "measures"), counted(b.Runs, "run", "runs"))
+	text := fmt.Sprintf("%s: %s of %s.", clean(b.Series.String()), unit.Counted(b.Measures, "measure", "measures"), unit.Counted(b.Runs, "run", "runs"))
 	switch {
 	case len(b.Moves) > 0:
 	case !b.Enough:
@@ -100,17 +101,17 @@ func moveNotes(m *history.Move) (out []string) {
 func movedCells(x *history.Moved, clean func(string) string) []string {
 	interval := ""
 	if !x.Drift {
-		interval = signed(100*x.Low) + " to " + signed(100*x.High)
+		interval = unit.Signed(100*x.Low) + " to " + unit.Signed(100*x.High)
 	}
 	word := "better"
 	if x.Worse {
 		word = "worse"
 	}
-	return []string{clean(x.Measure.Name), about(x.Before), about(x.After), clean(x.Measure.Unit), signed(100 * x.Change), interval, word}
+	return []string{clean(x.Measure.Name), unit.About(x.Before), unit.About(x.After), clean(x.Measure.Unit), unit.Signed(100 * x.Change), interval, word}
 }
 
 func offWords(o history.Off) string {
-	text := fmt.Sprintf("%s: %s %s at %s (run %s)", o.Measure.Name, about(o.Value), o.Measure.Unit, commitWords(o.Run), o.Run.Key[:8])
+	text := fmt.Sprintf("%s: %s %s at %s (run %s)", o.Measure.Name, unit.About(o.Value), o.Measure.Unit, commitWords(o.Run), o.Run.Key[:8])
 	if o.Last {
 		text += "; it is the last: one more run says whether it is a change"
 	}
@@ -213,7 +214,7 @@ func BlameJSON(w io.Writer, b *history.Blame) error {
 	for _, o := range b.Off {
 		out.Off = append(out.Off, off{o.Measure.Name, o.Measure.Unit, o.Value, placeOf(o.Run), o.Last})
 	}
-	return writeJSON(w, out)
+	return JSON(w, out)
 }
 
 // finite keeps JSON writable where a level before was 0: the largest number stands for no bound.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lacuna/internal/history"
+	"lacuna/internal/unit"
 )
 
 // plotRows is the height of a plot on a terminal, in lines.
@@ -43,7 +44,7 @@ func (p *printer) course(runs *history.Runs, c *history.Course) {
 	}
 	p.line(strings.Repeat(" ", label+1) + p.pick("└", "+") + strings.Repeat(p.pick("─", "-"), columns))
 	p.line(strings.Repeat(" ", label+2) + p.marks(c, columns))
-	p.prose("", 0, p.clean(fmt.Sprintf("%s from %s (%s) to %s (%s)", counted(len(c.Points), "run", "runs"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
+	p.prose("", 0, p.clean(fmt.Sprintf("%s from %s (%s) to %s (%s)", unit.Counted(len(c.Points), "run", "runs"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
 		commitWords(*runs.Run(c.Points[len(c.Points)-1].Run)), when(c.Points[len(c.Points)-1].At))))
 	for i := range c.Moved {
 		p.prose("  ", 4, p.clean(courseMove(runs, c, &c.Moved[i], i)))
@@ -61,7 +62,7 @@ func courseMove(runs *history.Runs, c *history.Course, x *history.Moved, i int) 
 	if x.Worse {
 		word = "worse"
 	}
-	return fmt.Sprintf("%s: %s %s, %s to %s %s (%s %%), %s", moveMark(i), kindWord(x.Drift), at, about(x.Before), about(x.After), c.Measure.Unit, signed(100*x.Change), word)
+	return fmt.Sprintf("%s: %s %s, %s to %s %s (%s %%), %s", moveMark(i), kindWord(x.Drift), at, unit.About(x.Before), unit.About(x.After), c.Measure.Unit, unit.Signed(100*x.Change), word)
 }
 
 // moveMark numbers a change.
@@ -165,11 +166,11 @@ func niceTicks(low, high float64, n int) (out []float64) {
 // tickText is a tick with as many decimals as tell it from its neighbours.
 func tickText(t float64, ticks []float64) string {
 	if len(ticks) < 2 {
-		return about(t)
+		return unit.About(t)
 	}
 	digits := max(0, int(-math.Floor(math.Log10(ticks[1]-ticks[0])+1e-9)))
 	if a := math.Abs(t); a >= 1e6 {
 		return fmt.Sprintf("%.5g", t)
 	}
-	return fixed(t, min(digits, 9))
+	return unit.Fixed(t, min(digits, 9))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"lacuna/internal/history"
+	"lacuna/internal/unit"
 )
 
 // Size of one measure's plot in pixels, and of the margins around its plane.
@@ -107,7 +108,7 @@ func (g *courseChart) draw(runs *history.Runs, c *history.Course) {
 		if off[i] {
 			class = "off"
 		}
-		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90), Printable(commitWords(*r) + ", " + when(p.At) + ": " + about(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
+		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90), Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
 	}
 	g.lines(runs, c, x, y)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/unit"
 )
 
 // kernelFindings tells what to repair in a kernel, and at which limit it is.
@@ -34,8 +35,8 @@ func (p *printer) kernelFindings(k *kernelreport.Kernel, d KernelDetail) {
 		p.kernelFinding(k, f, first, n <= maxFindings || d.Whole, d.Whole)
 	}
 	if t := k.Together; t != nil && k.DurationUs != nil {
-		s := scaleOfUs(*k.DurationUs)
-		words := fmt.Sprintf("All of these together: about %s %s (%s to %s), %s", s.number(t.PredictedUs), s.symbol, s.number(t.LowUs), s.number(t.HighUs), timesWords(*k.DurationUs, t.PredictedUs))
+		s := unit.ScaleOfUs(*k.DurationUs)
+		words := fmt.Sprintf("All of these together: about %s %s (%s to %s), %s", s.Number(t.PredictedUs), s.Symbol, s.Number(t.LowUs), s.Number(t.HighUs), timesWords(*k.DurationUs, t.PredictedUs))
 		if t.Next != "" {
 			words += "; then limited by " + t.Next
 		}
@@ -126,7 +127,7 @@ const maxPlaces = 3
 func (p *printer) place(indent int, l *kernelreport.Line, note string) {
 	head := p.clean(placeWords(l))
 	if l.Share > 0 {
-		head = fmt.Sprintf("%5s %%  %s", percent(l.Share), head)
+		head = fmt.Sprintf("%5s %%  %s", unit.Percent(l.Share), head)
 	}
 	blanks := strings.Repeat(" ", indent)
 	if note = p.clean(note); note != "" && indent+shown(head)+2+shown(note) <= p.width() {
@@ -182,14 +183,14 @@ func (p *printer) notJudged(k *kernelreport.Kernel, d KernelDetail) {
 		p.prose("    - ", 6, p.clean(missingWords(&m)))
 	}
 	for _, g := range lacking(k.Abstained) {
-		words := "the report lacks " + list(g.missing)
+		words := "the report lacks " + unit.List(g.missing)
 		switch n := len(g.rules); {
 		case n > maxAbstained && !d.Whole:
 			words += fmt.Sprintf(", which %d diagnoses look at", n)
 		case n == 1:
 			words += ", which " + g.rules[0] + " looks at"
 		case n > 1:
-			words += ", which " + list(g.rules) + " look at"
+			words += ", which " + unit.List(g.rules) + " look at"
 		}
 		if g.getItWith != "" && !strings.Contains(collects(k.Missing), g.getItWith) {
 			words += "; ncu " + g.getItWith + " collects it"
@@ -213,7 +214,7 @@ func muchMissing(k *kernelreport.Kernel) string {
 	for _, m := range k.Missing {
 		parts = append(parts, m.Part)
 	}
-	s := "Not in the report: " + list(parts) + "."
+	s := "Not in the report: " + unit.List(parts) + "."
 	if n := len(k.Abstained); n > 0 {
 		s += fmt.Sprintf(" %d diagnoses lack counters.", n)
 	}

@@ -34,7 +34,7 @@ func KernelJSON(w io.Writer, r *kernelreport.Report, top int) error {
 	notNil(&full.Inputs)
 	notNil(&full.Capture.Losses)
 	notNil(&full.Capture.Warnings)
-	return writeJSON(w, full)
+	return JSON(w, full)
 }
 
 // topKernels is the first n kernels; 0: all.

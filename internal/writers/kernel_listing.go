@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/unit"
 )
 
 // ListingsJSON writes source lines of kernels with what was counted of them.
-func ListingsJSON(w io.Writer, l *kernelreport.Listings) error { return writeJSON(w, l) }
+func ListingsJSON(w io.Writer, l *kernelreport.Listings) error { return JSON(w, l) }
 
 // ListingsText prints source lines of kernels with what was counted of them, and the instructions of the one asked for.
 func ListingsText(w io.Writer, l *kernelreport.Listings, page Page) error {
@@ -32,7 +33,7 @@ const (
 )
 
 func (p *printer) listing(l *kernelreport.Listing) {
-	p.prose("", 2, p.name(shortKernel(l.Name))+", "+p.clean(l.File)+":"+fmt.Sprint(l.Line))
+	p.prose("", 2, p.name(kernelname.Profiled(l.Name))+", "+p.clean(l.File)+":"+fmt.Sprint(l.Line))
 	p.line("")
 	p.line(p.paint(bold, "  waits %   run %   line"))
 	for _, x := range l.Lines {
@@ -56,10 +57,10 @@ func (p *printer) listing(l *kernelreport.Listing) {
 		}
 		row := []string{fmt.Sprintf("0x%x", x.Offset), p.fit(p.clean(x.Opcode), maxOpcode), unit.FormatCount(int64(x.Executed)), "", "", "", shareOrNone(x.Waits), p.clean(waitWords(x.Reason))}
 		if x.Lanes > 0 {
-			row[3] = fixed(x.Lanes, 1)
+			row[3] = unit.Fixed(x.Lanes, 1)
 		}
 		if x.Sectors > 0 {
-			row[4], row[5] = unit.FormatCount(int64(x.Sectors)), percent(x.Excess/x.Sectors)
+			row[4], row[5] = unit.FormatCount(int64(x.Sectors)), unit.Percent(x.Excess/x.Sectors)
 		}
 		rows = append(rows, row)
 	}
@@ -75,5 +76,5 @@ func shareOrNone(v float64) string {
 	if v <= 0 {
 		return ""
 	}
-	return percent(v)
+	return unit.Percent(v)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/unit"
 )
@@ -34,14 +35,14 @@ func KernelMarkdown(w io.Writer, r *kernelreport.Report, top int) error {
 func (m *markdown) kernelRows(r *kernelreport.Report) (rows [][]string) {
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		row := []string{m.code(shortKernel(k.Name)), unit.FormatCount(int64(k.Count)), "-", "-", m.text(shortClass(k.Class)), "", ""}
+		row := []string{m.code(kernelname.Profiled(k.Name)), unit.FormatCount(int64(k.Count)), "-", "-", m.text(shortClass(k.Class)), "", ""}
 		if k.DurationUs != nil {
-			row[2], row[3] = usWords(*k.DurationUs), percent(k.Share)
+			row[2], row[3] = unit.Micros(*k.DurationUs), unit.Percent(k.Share)
 		}
 		if f := firstFinding(k); f != nil {
 			row[5] = m.code(f.Rule)
 			if f.PredictedUs > 0 && !f.Healthy {
-				row[6] = usWords(f.PredictedUs)
+				row[6] = unit.Micros(f.PredictedUs)
 			}
 		}
 		rows = append(rows, row)
@@ -51,9 +52,9 @@ func (m *markdown) kernelRows(r *kernelreport.Report) (rows [][]string) {
 
 func (m *markdown) kernelPart(k *kernelreport.Kernel) {
 	m.line("")
-	title := "#### " + m.code(shortKernel(k.Name))
+	title := "#### " + m.code(kernelname.Profiled(k.Name))
 	if k.DurationUs != nil {
-		title += ": " + usWords(*k.DurationUs)
+		title += ": " + unit.Micros(*k.DurationUs)
 	}
 	if class := classWords(k.Class); class != "" {
 		title += ", " + class
@@ -87,12 +88,12 @@ func (m *markdown) kernelPart(k *kernelreport.Kernel) {
 		}
 		m.fold(fmt.Sprintf("Occupancy: theoretical %s, achieved %s", known100(o.TheoreticalPct), known100(o.AchievedPct)), []string{""}, "l", rows)
 	}
-	m.fold("What a warp does", []string{"", "% of its time"}, "lr", shareRows(k.StallParts, func(s kernelreport.StallPart) []string { return []string{m.text(s.Name), percent(s.Share)} }))
+	m.fold("What a warp does", []string{"", "% of its time"}, "lr", shareRows(k.StallParts, func(s kernelreport.StallPart) []string { return []string{m.text(s.Name), unit.Percent(s.Share)} }))
 	m.fold("Where the time goes", []string{"%", "where", "line"}, "rll", shareRows(k.Lines[:min(len(k.Lines), 2*maxLines)], func(l kernelreport.Line) []string {
-		return []string{percent(l.Share), m.code(placeWords(&l)), m.code(lineText(&l))}
+		return []string{unit.Percent(l.Share), m.code(placeWords(&l)), m.code(lineText(&l))}
 	}))
 	m.fold("What could not be judged", []string{"", "missing", "get it with"}, "lll", shareRows(lacking(k.Abstained), func(l lack) []string {
-		return []string{m.text(list(l.rules)), m.text(list(l.missing)), m.code(l.getItWith)}
+		return []string{m.text(unit.List(l.rules)), m.text(unit.List(l.missing)), m.code(l.getItWith)}
 	}))
 }
 
@@ -109,7 +110,7 @@ func known100(v *float64) string {
 	if v == nil {
 		return "-"
 	}
-	return percent(*v/100) + " %"
+	return unit.Percent(*v/100) + " %"
 }
 
 // kernelBecause folds away a finding's evidence and repair, as a part of its list item.

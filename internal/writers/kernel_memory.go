@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/unit"
 )
 
 // memoryChart draws what moves between the levels of memory: boxes from the SMs to DRAM, under each link its bytes.
@@ -24,10 +25,10 @@ func (p *printer) memoryChart(k *kernelreport.Kernel) {
 		at = l.To
 		var about []string
 		if l.UsedPct != nil {
-			about = append(about, percent(*l.UsedPct/100)+" % busy")
+			about = append(about, unit.Percent(*l.UsedPct/100)+" % busy")
 		}
 		if l.HitPct != nil {
-			about = append(about, percent(*l.HitPct/100)+" % of what arrives is found here")
+			about = append(about, unit.Percent(*l.HitPct/100)+" % of what arrives is found here")
 		}
 		to := "[" + p.clean(at) + "]"
 		for i, t := range p.wrap(strings.Join(about, ", "), p.width()-4-len(to)-2) {

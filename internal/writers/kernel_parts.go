@@ -44,7 +44,7 @@ func (p *printer) meters(rows []meterRow) {
 	}
 	width = max(width, 4)
 	for _, r := range rows {
-		line := fmt.Sprintf("    %s  %s  %5s %%", pad(p.fit(r.name, label), label, false), p.meter(r.share, width, r.style), percent(r.share))
+		line := fmt.Sprintf("    %s  %s  %5s %%", pad(p.fit(r.name, label), label, false), p.meter(r.share, width, r.style), unit.Percent(r.share))
 		used := 4 + label + 2 + width + 2 + figures
 		if room := p.width() - used - 2; r.note != "" && room >= 8 {
 			line += "  " + p.paint(dim, p.fit(r.note, room))
@@ -98,12 +98,12 @@ func (p *printer) stalls(k *kernelreport.Kernel) {
 		}
 		row := meterRow{name: p.clean(waitWords(s.Name)), share: s.Share}
 		if s.Cycles != nil && i < 3 {
-			row.note = three(*s.Cycles) + " cycles an instruction"
+			row.note = unit.Three(*s.Cycles) + " cycles an instruction"
 		}
 		rows = append(rows, row)
 	}
 	if n > 0 && rest >= 0.001 {
-		rows = append(rows, meterRow{name: counted(n, "other", "others"), share: rest})
+		rows = append(rows, meterRow{name: unit.Counted(n, "other", "others"), share: rest})
 	}
 	p.meters(rows)
 }
@@ -175,31 +175,31 @@ func occupancyWords(o *kernelreport.Occupancy) (out []string) {
 	}
 	s := ""
 	if o.BlocksPerSM > 0 {
-		s = counted(o.BlocksPerSM, "block", "blocks") + " on an SM"
+		s = unit.Counted(o.BlocksPerSM, "block", "blocks") + " on an SM"
 	}
 	if len(o.Limiting) > 0 {
-		s = strings.TrimPrefix(s+", limited by "+list(o.Limiting), ", ")
+		s = strings.TrimPrefix(s+", limited by "+unit.List(o.Limiting), ", ")
 	}
 	if len(uses) > 0 {
-		s = strings.TrimPrefix(s+": "+list(uses), ": ")
+		s = strings.TrimPrefix(s+": "+unit.List(uses), ": ")
 	}
 	if s != "" {
 		out = append(out, sentence(s))
 	}
 	if w := o.Waves; w != nil {
-		s := fmt.Sprintf("The grid is %s waves of blocks", three(*w))
+		s := fmt.Sprintf("The grid is %s waves of blocks", unit.Three(*w))
 		if *w < 1 {
-			s = fmt.Sprintf("The grid fills %s %% of the places for blocks", percent(*w))
+			s = fmt.Sprintf("The grid fills %s %% of the places for blocks", unit.Percent(*w))
 		} else if o.TailPct != nil && *o.TailPct >= 1 {
-			s += fmt.Sprintf("; %s %% of their places stay empty in the last one", percent(*o.TailPct/100))
+			s += fmt.Sprintf("; %s %% of their places stay empty in the last one", unit.Percent(*o.TailPct/100))
 		}
 		out = append(out, s+".")
 	}
 	for i, x := range o.Steps {
 		if i == 0 {
-			out = append(out, fmt.Sprintf("Next step up: %s %% with %s.", percent(x.Pct/100), x.Needs))
+			out = append(out, fmt.Sprintf("Next step up: %s %% with %s.", unit.Percent(x.Pct/100), x.Needs))
 		} else {
-			out = append(out, fmt.Sprintf("Or %s %% with %s.", percent(x.Pct/100), x.Needs))
+			out = append(out, fmt.Sprintf("Or %s %% with %s.", unit.Percent(x.Pct/100), x.Needs))
 		}
 	}
 	return out
@@ -213,7 +213,7 @@ func (p *printer) mix(k *kernelreport.Kernel) {
 	}
 	head := "Instructions"
 	if m.Instructions != nil && *m.Instructions > 0 {
-		head += fmt.Sprintf(": %s executed by warps", strings.TrimSpace(siWords(*m.Instructions)))
+		head += fmt.Sprintf(": %s executed by warps", strings.TrimSpace(unit.SI(*m.Instructions)))
 	}
 	if len(m.Parts) > 0 {
 		head += ", % of them by kind"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/unit"
 )
 
 // A rooflineFrame is the part of the log-log plane that a chart shows, in decades.
@@ -95,13 +96,13 @@ func (p *printer) rooflineChart(k *kernelreport.Kernel) {
 	for _, name := range precisions(k) {
 		for _, x := range k.Roofline {
 			if x.Precision == name && name != points[0].Precision && x.Flops > 0 {
-				others = append(others, fmt.Sprintf("%s: %sFLOP/s, %s %% of its peak", precisionWords(name), siWords(x.Flops), percent(x.Flops/x.Peak)))
+				others = append(others, fmt.Sprintf("%s: %sFLOP/s, %s %% of its peak", precisionWords(name), unit.SI(x.Flops), unit.Percent(x.Flops/x.Peak)))
 				break
 			}
 		}
 	}
 	if len(others) > 0 {
-		p.prose("    ", 4, "Besides, "+list(others)+".")
+		p.prose("    ", 4, "Besides, "+unit.List(others)+".")
 	}
 }
 
@@ -142,9 +143,9 @@ func (p *printer) canvas(points []kernelreport.Point) {
 	for y, line := range cells {
 		label := ""
 		if y == row(points[0].Peak) {
-			label = siWords(points[0].Peak)
+			label = unit.SI(points[0].Peak)
 		} else if y == row(points[0].Flops) {
-			label = siWords(points[0].Flops)
+			label = unit.SI(points[0].Flops)
 		}
 		p.line(fmt.Sprintf("    %*s%s%s", labels-1, strings.TrimSpace(label), p.pick("┤", "|"), strings.Join(cells[y][:len(line)], "")))
 	}
@@ -179,7 +180,7 @@ func decade(d float64) string {
 	if d < -3 || d > 4 {
 		return fmt.Sprintf("1e%.0f", d)
 	}
-	return fixed(math.Pow(10, d), int(max(0, -d)))
+	return unit.Fixed(math.Pow(10, d), int(max(0, -d)))
 }
 
 // levelMark is a level's letter in the chart.
@@ -221,13 +222,13 @@ const worthRaising = 1.1
 
 // pointWords is what a point's place means and what would lift it, in a sentence.
 func pointWords(x kernelreport.Point) string {
-	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP a byte, %s %% of the roof there", levelWords(x.Level), siWords(x.Flops), three(x.Intensity), percent(x.RoofPct/100))
+	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP a byte, %s %% of the roof there", levelWords(x.Level), unit.SI(x.Flops), unit.Three(x.Intensity), unit.Percent(x.RoofPct/100))
 	if x.Intensity >= x.Ridge {
-		return s + fmt.Sprintf("; arithmetic is the roof (%sFLOP/s) from %s FLOP a byte on.", siWords(x.Peak), three(x.Ridge))
+		return s + fmt.Sprintf("; arithmetic is the roof (%sFLOP/s) from %s FLOP a byte on.", unit.SI(x.Peak), unit.Three(x.Ridge))
 	}
-	s += fmt.Sprintf("; bandwidth is the roof (%sB/s) up to %s FLOP a byte", siWords(x.Bandwidth), three(x.Ridge))
+	s += fmt.Sprintf("; bandwidth is the roof (%sB/s) up to %s FLOP a byte", unit.SI(x.Bandwidth), unit.Three(x.Ridge))
 	if x.ByIntensity >= worthRaising {
-		s += fmt.Sprintf(", where it is %s times as high", three(x.ByIntensity))
+		s += fmt.Sprintf(", where it is %s times as high", unit.Three(x.ByIntensity))
 	}
 	return s + "."
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/unit"
 )
 
 // Size of the roofline in pixels, and of the margins around its plane.
@@ -128,7 +130,7 @@ func chartOf(r *kernelreport.Report, kernels []kernelreport.Kernel, all []kernel
 		if len(points) == 0 {
 			continue
 		}
-		name := Page{}.fit(Printable(shortKernel(k.Name)), 48)
+		name := Page{}.fit(Printable(kernelname.Profiled(k.Name)), 48)
 		for _, x := range slices.Backward(points) {
 			c.Points = append(c.Points, svgPoint{px(s.x(x.Intensity)), px(s.y(x.Flops)), "8", svgColours[i], levelMark(x.Level), name + ", " + precisionWords(x.Precision) + ", " + pointWords(x)})
 		}
@@ -178,7 +180,7 @@ func topOf(s svgScale, x kernelreport.Point, all []kernelreport.Point) svgRoof {
 		}
 	}
 	y, right := px(s.y(x.Peak)), px(svgWidth-svgRight)
-	return svgRoof{px(s.x(from)), y, right, y, px(svgWidth - svgRight - 4), y, "0", precisionWords(x.Precision) + " " + siWords(x.Peak) + "FLOP/s", "end"}
+	return svgRoof{px(s.x(from)), y, right, y, px(svgWidth - svgRight - 4), y, "0", precisionWords(x.Precision) + " " + unit.SI(x.Peak) + "FLOP/s", "end"}
 }
 
 // slopeOf is a bandwidth's roof from the edge of the plane to the peak.
@@ -187,7 +189,7 @@ func slopeOf(s svgScale, x kernelreport.Point, peak float64) svgRoof {
 	to := peak / x.Bandwidth
 	x1, y1, x2, y2 := s.x(from), s.y(from*x.Bandwidth), s.x(to), s.y(peak)
 	angle := math.Atan2(y2-y1, x2-x1) * 180 / math.Pi
-	return svgRoof{px(x1), px(y1), px(x2), px(y2), px(x1 + (x2-x1)*0.06), px(y1 + (y2-y1)*0.06), fmt.Sprintf("%.1f", angle), levelWords(x.Level) + " " + siWords(x.Bandwidth) + "B/s", "start"}
+	return svgRoof{px(x1), px(y1), px(x2), px(y2), px(x1 + (x2-x1)*0.06), px(y1 + (y2-y1)*0.06), fmt.Sprintf("%.1f", angle), levelWords(x.Level) + " " + unit.SI(x.Bandwidth) + "B/s", "start"}
 }
 
 // logTicks is the decades between two powers of ten with their labels, and 2 to 9 times each without.

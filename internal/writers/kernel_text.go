@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/unit"
 )
@@ -53,7 +54,7 @@ func (p *printer) kernelInputs(r *kernelreport.Report) {
 				about = append(about, p.clean(s))
 			}
 		}
-		about = append(about, counted(in.Launches, "launch", "launches"))
+		about = append(about, unit.Counted(in.Launches, "launch", "launches"))
 		p.prose("  ", 2, strings.Join(about, ", "))
 	}
 	for _, d := range append([]kernelreport.Device{r.Device}, r.Devices...)[min(len(r.Devices), 1):] {
@@ -78,8 +79,8 @@ func (p *printer) kernelTable(r *kernelreport.Report) {
 		sizes = sizes || seen[k.Name]
 		seen[k.Name] = true
 	}
-	scale := scaleOfUs(largest)
-	columns := []gridColumn{{head: "kernel", flex: true}, {head: "calls", right: true, drop: 4}, {head: scale.symbol, right: true}, {head: "%", right: true, drop: 3},
+	scale := unit.ScaleOfUs(largest)
+	columns := []gridColumn{{head: "kernel", flex: true}, {head: "calls", right: true, drop: 4}, {head: scale.Symbol, right: true}, {head: "%", right: true, drop: 3},
 		{head: "bound by", drop: 1}, {head: "to", right: true, drop: 2}, {head: "finding", drop: 5}}
 	if p.ASCII {
 		columns[2].head = strings.ReplaceAll(columns[2].head, "µ", "u")
@@ -87,18 +88,18 @@ func (p *printer) kernelTable(r *kernelreport.Report) {
 	var rows [][]string
 	for i := range topKernels(r, maxKernelRows) {
 		k := &r.Kernels[i]
-		name := p.clean(shortKernel(k.Name))
+		name := p.clean(kernelname.Profiled(k.Name))
 		if sizes {
 			name += " " + strings.ReplaceAll(dimsWords(k.Grid), " ", "")
 		}
 		row := []string{name, unit.FormatCount(int64(k.Count)), "-", "-", shortClass(k.Class), "", ""}
 		if k.TotalUs > 0 {
-			row[2], row[3] = scale.number(k.TotalUs), percent(k.Share)
+			row[2], row[3] = scale.Number(k.TotalUs), unit.Percent(k.Share)
 		}
 		if f := firstFinding(k); f != nil {
 			row[6] = f.Rule
 			if f.PredictedUs > 0 && !f.Healthy && k.DurationUs != nil {
-				row[5] = scale.number(f.PredictedUs / *k.DurationUs * k.TotalUs)
+				row[5] = scale.Number(f.PredictedUs / *k.DurationUs * k.TotalUs)
 			}
 		}
 		rows = append(rows, row)
@@ -147,12 +148,12 @@ func (p *printer) kernelPage(r *kernelreport.Report, k *kernelreport.Kernel, d K
 
 // kernelHeadline is the kernel, its time and what limits it, in a sentence.
 func (p *printer) kernelHeadline(k *kernelreport.Kernel) string {
-	s := p.fit(p.clean(shortKernel(k.Name)), max(minFlex, p.width()-minFlex))
+	s := p.fit(p.clean(kernelname.Profiled(k.Name)), max(minFlex, p.width()-minFlex))
 	switch {
 	case k.DurationUs == nil:
 		s += ": time not measured"
 	default:
-		s += ": " + p.local(usWords(*k.DurationUs))
+		s += ": " + p.local(unit.Micros(*k.DurationUs))
 	}
 	if class := classWords(k.Class); class != "" {
 		s += ", " + class
@@ -171,8 +172,8 @@ func (p *printer) launchWords(k *kernelreport.Kernel) string {
 	}
 	switch s := k.Spread; {
 	case s != nil:
-		scale := scaleOfUs(s.MaxUs)
-		about = append(about, p.local(fmt.Sprintf("%d launches of %s to %s %s; this is launch %d, of median time", k.Count, scale.number(s.MinUs), scale.number(s.MaxUs), scale.symbol, k.Launch)))
+		scale := unit.ScaleOfUs(s.MaxUs)
+		about = append(about, p.local(fmt.Sprintf("%d launches of %s to %s %s; this is launch %d, of median time", k.Count, scale.Number(s.MinUs), scale.Number(s.MaxUs), scale.Symbol, k.Launch)))
 	case k.Count > 1:
 		about = append(about, fmt.Sprintf("%d launches; this is launch %d", k.Count, k.Launch))
 	default:

@@ -5,74 +5,13 @@ import (
 	"math"
 	"strings"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/unit"
 )
 
-// A timeScale is the unit in which durations of one sentence are written.
-type timeScale struct {
-	perUs  float64
-	symbol string
-}
-
-// plainCasts takes the types of template arguments out, as NVIDIA's demangler writes them: "<(int)64, (bool)1>".
-var plainCasts = strings.NewReplacer("(int)", "", "(bool)", "", "(unsigned int)", "", "(unsigned long)", "", "(long)", "", "(short)", "", "(unsigned short)", "", "(unsigned char)", "")
-
-// shortKernel shortens the name of a kernel to what tells it apart.
-func shortKernel(name string) string { return kernelName(plainCasts.Replace(name)) }
-
-// scaleOfUs is the unit for durations up to us microseconds.
-func scaleOfUs(us float64) timeScale {
-	switch {
-	case us >= 999.5e3:
-		return timeScale{1e-6, "s"}
-	case us >= 999.5:
-		return timeScale{1e-3, "ms"}
-	}
-	return timeScale{1, "µs"}
-}
-
-// number is a duration with three digits, without its unit.
-func (s timeScale) number(us float64) string { return three(us * s.perUs) }
-
-// three is v with three significant digits, more before the point.
-func three(v float64) string {
-	switch a := math.Abs(v); {
-	case a >= 99.95:
-		return fixed(v, 0)
-	case a >= 9.995:
-		return fixed(v, 1)
-	case a >= 0.9995 || a == 0:
-		return fixed(v, 2)
-	case a >= 0.09995:
-		return fixed(v, 3)
-	}
-	return fixed(v, 4)
-}
-
-// usWords is a duration with its unit.
-func usWords(us float64) string {
-	s := scaleOfUs(us)
-	return s.number(us) + " " + s.symbol
-}
-
-// siWords is a large number with its prefix: "4.81 T".
-func siWords(v float64) string {
-	if v == 0 {
-		return "0 "
-	}
-	for _, x := range []struct {
-		from   float64
-		symbol string
-	}{{999.5e12, "P"}, {999.5e9, "T"}, {999.5e6, "G"}, {999.5e3, "M"}, {999.5, "k"}} {
-		if v >= x.from {
-			return three(v/x.from*0.9995) + " " + x.symbol
-		}
-	}
-	return three(v) + " "
-}
-
 // bytesWords is a number of bytes in decimal units, as bandwidths are: "549 MB".
-func bytesWords(v float64) string { return siWords(v) + "B" }
+func bytesWords(v float64) string { return unit.SI(v) + "B" }
 
 // classWords is a class as the end of "it is ...".
 func classWords(class string) string {
@@ -130,7 +69,7 @@ func deviceSays(d kernelreport.Device) string {
 		about = append(about, fmt.Sprintf("%d SMs", d.SMs))
 	}
 	if d.MemoryGBs > 0 {
-		about = append(about, siWords(d.MemoryGBs*1e9)+"B/s of DRAM")
+		about = append(about, unit.SI(d.MemoryGBs*1e9)+"B/s of DRAM")
 	}
 	if len(about) == 0 {
 		return d.Name
@@ -149,9 +88,9 @@ func timesWords(now, then float64) string {
 	case ratio >= 1.95:
 		return fmt.Sprintf("%.1f times as fast", ratio)
 	case ratio >= 1:
-		return fmt.Sprintf("%s %% less", percent(1-1/ratio))
+		return fmt.Sprintf("%s %% less", unit.Percent(1-1/ratio))
 	}
-	return fmt.Sprintf("%s %% more", percent(1/ratio-1))
+	return fmt.Sprintf("%s %% more", unit.Percent(1/ratio-1))
 }
 
 // predictionWords is what a repair is predicted to bring, in a sentence; "" if nothing is predicted.
@@ -160,14 +99,14 @@ func predictionWords(k *kernelreport.Kernel, f *kernelreport.Finding) string {
 		return ""
 	}
 	now := *k.DurationUs
-	s := scaleOfUs(now)
-	words := fmt.Sprintf("from %s %s to about %s %s (%s to %s), %s", s.number(now), s.symbol, s.number(f.PredictedUs), s.symbol,
-		s.number(f.LowUs), s.number(f.HighUs), timesWords(now, f.PredictedUs))
+	s := unit.ScaleOfUs(now)
+	words := fmt.Sprintf("from %s %s to about %s %s (%s to %s), %s", s.Number(now), s.Symbol, s.Number(f.PredictedUs), s.Symbol,
+		s.Number(f.LowUs), s.Number(f.HighUs), timesWords(now, f.PredictedUs))
 	if f.Next != "" {
 		words += "; then limited by " + f.Next
 	}
 	if f.AtBoostUs > 0 {
-		words += "; at full clock about " + usWords(f.AtBoostUs)
+		words += "; at full clock about " + unit.Micros(f.AtBoostUs)
 	}
 	return words
 }
@@ -190,7 +129,7 @@ func placeWords(l *kernelreport.Line) string {
 		return fmt.Sprintf("%s:%d", file, l.Line)
 	}
 	if l.Function != "" {
-		return fmt.Sprintf("%s+0x%x", baseName(l.Function), l.Offset)
+		return fmt.Sprintf("%s+0x%x", kernelname.Base(l.Function), l.Offset)
 	}
 	return fmt.Sprintf("+0x%x", l.Offset)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lacuna/internal/monitor"
+	"lacuna/internal/unit"
 )
 
 // MonitorText prints the state of all GPUs: a line each, what holds their clocks down, the processes on them.
@@ -69,7 +70,7 @@ func told(v *float64, scale float64, decimals int) string {
 	if v == nil {
 		return "-"
 	}
-	return fixed(*v/scale, decimals)
+	return unit.Fixed(*v/scale, decimals)
 }
 
 // both is two values of one thing: what is and what may be, what is sent and what is received.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lacuna/internal/report"
+	"lacuna/internal/unit"
 )
 
 // An unjudged is abstentions that lack the same thing.
@@ -63,20 +64,12 @@ func boolsFirst(a, b bool) int {
 func (u unjudged) words() string {
 	s := sentence(u.reason)
 	if !u.own {
-		s = strings.TrimSuffix(s, ".") + ": " + list(u.rules) + " cannot be judged."
+		s = strings.TrimSuffix(s, ".") + ": " + unit.List(u.rules) + " cannot be judged."
 	}
 	if u.getItWith != "" {
 		s += " Get it with " + strings.TrimSuffix(u.getItWith, ".") + "."
 	}
 	return s
-}
-
-// list is words as in a sentence: "a, b and c".
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // Of what could not be judged, where nobody asks for all: how many groups are told at most, and how many rules
@@ -99,7 +92,7 @@ func abstainedLines(r *report.Report, all bool) (lines []string, rest string) {
 	switch n := len(hidden); {
 	case n == 0:
 	case n <= maxAbstained:
-		rest = list(hidden) + " cannot be judged: the capture lacks what they look at."
+		rest = unit.List(hidden) + " cannot be judged: the capture lacks what they look at."
 	default:
 		rest = fmt.Sprintf("%d more diagnoses cannot be judged.", n)
 	}

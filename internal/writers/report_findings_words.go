@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"lacuna/internal/report"
+	"lacuna/internal/unit"
 )
 
 // savesWords is what repairing a finding buys, in a sentence. place is its position among those with a price.
 func savesWords(r *report.Report, f *report.Finding, place int) string {
-	s := fmt.Sprintf("saves about %s ms of %s %s", about(f.RecoverableMs), about(unprofiledStep(r)), bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
+	s := fmt.Sprintf("saves about %s ms of %s %s", unit.About(f.RecoverableMs), unit.About(unprofiledStep(r)), unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
 	switch {
 	case place > 0 && f.AfterOthersMs <= 0.05*f.RecoverableMs:
 		s += " alone; nothing more after those above"
 	case place > 0:
-		s += fmt.Sprintf(" alone; %s after those above", about(f.AfterOthersMs))
+		s += fmt.Sprintf(" alone; %s after those above", unit.About(f.AfterOthersMs))
 	case pricedCount(r) > 1:
 		s += " alone"
 	}
@@ -36,7 +37,7 @@ func atMostWords(f *report.Finding) string {
 	if !unpriced(f) {
 		return ""
 	}
-	s := fmt.Sprintf("saves at most %s ms", about(f.GainHighMs))
+	s := fmt.Sprintf("saves at most %s ms", unit.About(f.GainHighMs))
 	if n := len(f.Assumes); n > 0 {
 		s += "; " + f.Assumes[n-1]
 	}
@@ -89,7 +90,7 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 		if r.Steps.Source == "none" {
 			per = ""
 		}
-		s := fmt.Sprintf("%s: about %s ms%s %s", what, about(a.StepMs), per, bounds(a.StepMs, a.LowMs, a.HighMs))
+		s := fmt.Sprintf("%s: about %s ms%s %s", what, unit.About(a.StepMs), per, unit.Bounds(a.StepMs, a.LowMs, a.HighMs))
 		if a.BoundBy != "" {
 			s += ", then bound by " + pathWords(a.BoundBy, show)
 		}
@@ -169,7 +170,62 @@ func abs(v float64) float64 { return max(v, -v) }
 // becauseWords says what would come back without a cause, in a sentence.
 func becauseWords(x becauseRow, show shower) string {
 	if x.comes > x.seen {
-		return fmt.Sprintf("Idle because of %s: %s ms would come back without it, though only %s ms lie in it.", pathWords(x.key, show), about(x.comes), about(x.seen))
+		return fmt.Sprintf("Idle because of %s: %s ms would come back without it, though only %s ms lie in it.", pathWords(x.key, show), unit.About(x.comes), unit.About(x.seen))
 	}
-	return fmt.Sprintf("Idle because of %s: only %s ms would come back without it, of %s ms that lie in it.", pathWords(x.key, show), about(x.comes), about(x.seen))
+	return fmt.Sprintf("Idle because of %s: only %s ms would come back without it, of %s ms that lie in it.", pathWords(x.key, show), unit.About(x.comes), unit.About(x.seen))
+}
+
+// pathWords names a cause of a critical path.
+func pathWords(key string, show shower) string {
+	switch key {
+	case "compute":
+		return "kernels"
+	case "comm":
+		return "communication"
+	case "copy":
+		return "copies"
+	case "launch latency":
+		return "latency from launch to kernel"
+	case "stream gap":
+		return "pauses between kernels"
+	case "sync return":
+		return "returns of synchronising calls"
+	case "queue full":
+		return "a full launch queue"
+	case "sync":
+		return "synchronising calls"
+	case "alloc":
+		return "allocating and freeing memory"
+	case "copy_call":
+		return "calls of blocking copies"
+	case "launch":
+		return "launching work"
+	case "os":
+		return "operating system calls"
+	case "host":
+		return "host code outside any range"
+	case "unknown":
+		return "what was not recorded"
+	case "workers":
+		return "the background workers"
+	}
+	if name, ok := strings.CutPrefix(key, "range:"); ok {
+		return "host code in " + show(name)
+	}
+	if name, ok := strings.CutPrefix(key, "op:"); ok {
+		return "host code in operator " + show(name)
+	}
+	return show(key)
+}
+
+// vague is the width of a range, as a share of the estimate, from which on the estimate is no answer: the bounds are.
+const vague = 0.5
+
+// freeWords is what something takes without the profiler, with the verb.
+func freeWords(ms, low, high float64) string {
+	if high-low <= vague*ms {
+		return fmt.Sprintf("likely takes %s ms %s", unit.About(ms), unit.Bounds(ms, low, high))
+	}
+	d := unit.AboutDigits(ms)
+	return fmt.Sprintf("takes %s to %s ms (this capture cannot tell better; time it without the profiler)", unit.Fixed(low, d), unit.Fixed(high, d))
 }

@@ -12,9 +12,9 @@ import (
 // ContentsJSON writes what captures hold: an object for one, a list for several.
 func ContentsJSON(w io.Writer, list []*report.Contents) error {
 	if len(list) == 1 {
-		return writeJSON(w, list[0])
+		return JSON(w, list[0])
 	}
-	return writeJSON(w, list)
+	return JSON(w, list)
 }
 
 // ContentsText prints what a capture holds for people.
@@ -61,7 +61,7 @@ func originFields(c *report.Contents) []field {
 	out := []field{{"format", c.Format}, {"made by", c.Producer}, {"schema", c.FileSchema}, {"size", unit.FormatBytes(c.Bytes)},
 		{"events", unit.FormatCount(c.Capture.Events)}, {"taken", c.Taken}}
 	if c.SpanMs[1] > c.SpanMs[0] {
-		out = append(out, field{"covers", fixed(c.SpanMs[1]-c.SpanMs[0], msDigits(c.SpanMs[1]-c.SpanMs[0])) + " ms"})
+		out = append(out, field{"covers", unit.Fixed(c.SpanMs[1]-c.SpanMs[0], unit.MsDigits(c.SpanMs[1]-c.SpanMs[0])) + " ms"})
 	}
 	out = append(out, field{"clock", c.Clock}, field{"host", c.Host}, field{"command", c.Command})
 	var versions []string

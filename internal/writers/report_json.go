@@ -30,7 +30,7 @@ func ReportJSON(w io.Writer, r *report.Report) error {
 	if full.Budget.IdleByHost == nil {
 		full.Budget.IdleByHost = map[string]float64{}
 	}
-	return writeJSON(w, full)
+	return JSON(w, full)
 }
 
 func notNil[T any](list *[]T) {
@@ -39,8 +39,8 @@ func notNil[T any](list *[]T) {
 	}
 }
 
-// writeJSON writes v with two blanks for each level and names as they are: no HTML escapes.
-func writeJSON(w io.Writer, v any) error {
+// JSON writes v with two blanks for each level and names as they are: no HTML escapes.
+func JSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")

@@ -5,7 +5,9 @@ import (
 	"io"
 	"strings"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/report"
+	"lacuna/internal/unit"
 )
 
 // How much of the joined kernels is told.
@@ -36,7 +38,7 @@ func (p *printer) joinedKernels(r *report.Report, d Detail) {
 		}
 	}
 	if len(r.Kernels) == 0 {
-		p.prose("  ", 2, "No kernel of this timeline is in "+p.clean(list(j.Reports))+".")
+		p.prose("  ", 2, "No kernel of this timeline is in "+p.clean(unit.List(j.Reports))+".")
 	}
 	for i := range r.Kernels {
 		if i == maxJoined && !d.Whole {
@@ -50,7 +52,7 @@ func (p *printer) joinedKernels(r *report.Report, d Detail) {
 
 // joinedKernel is one kernel: its share, its class, what repairs are worth.
 func (p *printer) joinedKernel(k *report.Kernel, d Detail) {
-	title := fmt.Sprintf("- %s: %s ms of a step (%s %%)", p.fit(p.clean(shortKernel(k.Name)), max(minFlex, p.width()/2)), about(k.MsPerStep), percent(k.ShareOfStep))
+	title := fmt.Sprintf("- %s: %s ms of a step (%s %%)", p.fit(p.clean(kernelname.Profiled(k.Name)), max(minFlex, p.width()/2)), unit.About(k.MsPerStep), unit.Percent(k.ShareOfStep))
 	if class := classWords(k.Class); class != "" {
 		title += ", " + class
 	}
@@ -61,7 +63,7 @@ func (p *printer) joinedKernel(k *report.Kernel, d Detail) {
 		p.line("  " + p.paint(bold, l))
 	}
 	if x := k.Roofline; x != nil {
-		p.prose("    ", 4, fmt.Sprintf("%sFLOP/s in %s at %s FLOP a byte of %s: %s %% of the roof.", siWords(x.Flops), precisionWords(x.Precision), three(x.Intensity), levelWords(x.Level), percent(x.RoofPct/100)))
+		p.prose("    ", 4, fmt.Sprintf("%sFLOP/s in %s at %s FLOP a byte of %s: %s %% of the roof.", unit.SI(x.Flops), precisionWords(x.Precision), unit.Three(x.Intensity), levelWords(x.Level), unit.Percent(x.RoofPct/100)))
 	}
 	for i := range k.Findings {
 		if i == maxJoinedDetails && !d.Whole {
@@ -78,9 +80,9 @@ func (p *printer) joinedFinding(k *report.Kernel, f *report.KernelFinding, d Det
 	p.prose("    * ", 6, p.clean(capital(f.Title))+" ["+p.clean(f.Rule)+"]")
 	switch {
 	case f.Change != "":
-		p.prose("      ", 6, fmt.Sprintf("the kernel %s; saves about %s ms of a step %s; %s", timesWords(1, f.Ratio), about(f.RecoverableMs), bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs), confidenceWords(f.Confidence)))
+		p.prose("      ", 6, fmt.Sprintf("the kernel %s; saves about %s ms of a step %s; %s", timesWords(1, f.Ratio), unit.About(f.RecoverableMs), unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs), confidenceWords(f.Confidence)))
 	case f.Ratio > 0 && !f.Healthy:
-		p.prose("      ", 6, fmt.Sprintf("the kernel %s, which is at most %s ms of a step; not replayed", timesWords(1, f.Ratio), about((1-f.Ratio)*k.MsPerStep)))
+		p.prose("      ", 6, fmt.Sprintf("the kernel %s, which is at most %s ms of a step; not replayed", timesWords(1, f.Ratio), unit.About((1-f.Ratio)*k.MsPerStep)))
 	}
 	if !d.Whole {
 		if what, _, _ := strings.Cut(f.Fix, "\n\n"); what != "" && f.Ratio > 0 && !f.Healthy {
@@ -99,15 +101,15 @@ func (p *printer) joinedFinding(k *report.Kernel, f *report.KernelFinding, d Det
 
 // unjoined says what did not match.
 func (p *printer) unjoined(j *report.Kernels) {
-	s := fmt.Sprintf("The reports cover %s %% of the kernel time of a step.", percent(j.MatchedShare))
+	s := fmt.Sprintf("The reports cover %s %% of the kernel time of a step.", unit.Percent(j.MatchedShare))
 	var left []string
 	for _, u := range j.Unmatched {
 		if u.ShareOfStep >= 0.01 {
-			left = append(left, fmt.Sprintf("%s (%s %%)", p.name(shortKernel(u.Name)), percent(u.ShareOfStep)))
+			left = append(left, fmt.Sprintf("%s (%s %%)", p.name(kernelname.Profiled(u.Name)), unit.Percent(u.ShareOfStep)))
 		}
 	}
 	if len(left) > 0 {
-		s += " Without a report: " + list(left) + "."
+		s += " Without a report: " + unit.List(left) + "."
 	}
 	p.prose("  ", 2, s)
 	if len(j.Reports) > 0 {
@@ -116,7 +118,7 @@ func (p *printer) unjoined(j *report.Kernels) {
 	if len(j.NotInTrace) > 0 {
 		var names []string
 		for _, n := range j.NotInTrace {
-			names = append(names, p.name(shortKernel(n)))
+			names = append(names, p.name(kernelname.Profiled(n)))
 		}
 		p.prose("  ", 2, "In the reports but not in these steps: "+strings.Join(names, ", ")+".")
 	}
@@ -129,7 +131,7 @@ func (m *markdown) joinedKernels(r *report.Report) {
 		return
 	}
 	m.line("")
-	m.line("**Inside the kernels** (" + m.text(fmt.Sprintf("reports cover %s %% of the kernel time of a step", percent(j.MatchedShare))) + ")")
+	m.line("**Inside the kernels** (" + m.text(fmt.Sprintf("reports cover %s %% of the kernel time of a step", unit.Percent(j.MatchedShare))) + ")")
 	for _, w := range j.Warnings {
 		m.line("")
 		m.line("> **" + m.text(w) + "**")
@@ -137,12 +139,12 @@ func (m *markdown) joinedKernels(r *report.Report) {
 	var rows [][]string
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		row := []string{m.code(shortKernel(k.Name)), about(k.MsPerStep), percent(k.ShareOfStep), m.text(shortClass(k.Class)), "", ""}
+		row := []string{m.code(kernelname.Profiled(k.Name)), unit.About(k.MsPerStep), unit.Percent(k.ShareOfStep), m.text(shortClass(k.Class)), "", ""}
 		for x := range k.Findings {
 			if f := &k.Findings[x]; x == 0 || f.Change != "" && f.RecoverableMs >= k.RecoverableMs {
 				row[4] = m.text(f.Title) + " (" + m.code(f.Rule) + ")"
 				if f.Change != "" {
-					row[5] = m.text(about(f.RecoverableMs) + " " + bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
+					row[5] = m.text(unit.About(f.RecoverableMs) + " " + unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
 				}
 			}
 		}

@@ -5,13 +5,15 @@ import (
 	"io"
 	"strings"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/report"
+	"lacuna/internal/unit"
 )
 
 // ReportMarkdown writes a report for a pull request: the answer and one short table, the rest folded away.
 func ReportMarkdown(w io.Writer, r *report.Report) error {
 	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
-	digits := msDigits(r.Budget.StepMs())
+	digits := unit.MsDigits(r.Budget.StepMs())
 	step := r.Budget.StepMs()
 	m.line("### Where a step's time goes")
 	m.line("")
@@ -73,23 +75,23 @@ func (m *markdown) code(s string) string {
 }
 
 // kernel is a kernel's name as code.
-func (m *markdown) kernel(s string) string { return m.code(kernelName(s)) }
+func (m *markdown) kernel(s string) string { return m.code(kernelname.Short(s)) }
 
 func (m *markdown) budget(r *report.Report, digits int) {
 	var rows [][]string
 	b, step := r.Budget, r.Budget.StepMs()
 	for _, x := range parts(b) {
-		rows = append(rows, []string{x.block + " " + x.name, fixed(x.ms, digits), percent(x.ms / step)})
+		rows = append(rows, []string{x.block + " " + x.name, unit.Fixed(x.ms, digits), unit.Percent(x.ms / step)})
 		if x.name != "idle" {
 			continue
 		}
 		for _, c := range causesOf(b, m.code) {
 			if c.ms/step >= 0.0005 {
-				rows = append(rows, []string{"&emsp;the host " + c.words, fixed(c.ms, digits), percent(c.ms / step)})
+				rows = append(rows, []string{"&emsp;the host " + c.words, unit.Fixed(c.ms, digits), unit.Percent(c.ms / step)})
 			}
 		}
 	}
-	rows = append(rows, []string{"**" + whole(r) + "**", "**" + fixed(step, digits) + "**", "100"})
+	rows = append(rows, []string{"**" + whole(r) + "**", "**" + unit.Fixed(step, digits) + "**", "100"})
 	m.line("")
 	m.line("`" + Page{}.bar(b, 60) + "`")
 	m.line("")
@@ -107,30 +109,30 @@ func (m *markdown) devices(r *report.Report, digits int) {
 			name = fmt.Sprintf("rank %d, GPU %s", *d.Rank, name)
 		}
 		b := d.Budget
-		rows = append(rows, []string{name, fixed(b.Compute, digits), fixed(b.CommExposed, digits), fixed(b.Copy, digits), fixed(b.Idle, digits), fixed(b.StepMs(), digits)})
+		rows = append(rows, []string{name, unit.Fixed(b.Compute, digits), unit.Fixed(b.CommExposed, digits), unit.Fixed(b.Copy, digits), unit.Fixed(b.Idle, digits), unit.Fixed(b.StepMs(), digits)})
 	}
 	m.fold("Each GPU, ms per step", []string{"GPU", "compute", "exposed communication", "copy", "idle", "step"}, "lrrrrr", rows)
 }
 
 func startupRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, s := range r.Steps.Startup {
-		rows = append(rows, []string{fmt.Sprint(s.Index), fixed(s.Ms, msDigits(s.Ms)), m.text(s.Why)})
+		rows = append(rows, []string{fmt.Sprint(s.Index), unit.Fixed(s.Ms, unit.MsDigits(s.Ms)), m.text(s.Why)})
 	}
 	return rows
 }
 
 func kernelRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, k := range r.TopKernels {
-		digits := tableDigits(r.Budget.StepMs(), r.TopKernels[0].MsPerStep)
-		rows = append(rows, []string{m.kernel(k.Name), fixed(k.MsPerStep, digits), percent(k.ShareOfStep), perStep(k.CallsPerStep), fixed(k.MeanUs, 1)})
+		digits := unit.TableDigits(r.Budget.StepMs(), r.TopKernels[0].MsPerStep)
+		rows = append(rows, []string{m.kernel(k.Name), unit.Fixed(k.MsPerStep, digits), unit.Percent(k.ShareOfStep), unit.PerStep(k.CallsPerStep), unit.Fixed(k.MeanUs, 1)})
 	}
 	return rows
 }
 
 func opRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, o := range r.TopOps {
-		digits := tableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
-		rows = append(rows, []string{m.code(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
+		digits := unit.TableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
+		rows = append(rows, []string{m.code(o.Name), unit.Fixed(o.MsPerStep, digits), unit.Percent(o.ShareOfStep), unit.PerStep(o.CallsPerStep), unit.Fixed(o.HostMs, digits)})
 	}
 	return rows
 }
@@ -138,30 +140,30 @@ func opRows(r *report.Report, m *markdown) (rows [][]string) {
 // hostOpRows is for captures without GPU work.
 func hostOpRows(r *report.Report, m *markdown, digits int) (rows [][]string) {
 	for _, o := range r.TopOps {
-		rows = append(rows, []string{m.code(o.Name), fixed(o.HostMs, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep)})
+		rows = append(rows, []string{m.code(o.Name), unit.Fixed(o.HostMs, digits), unit.Percent(o.ShareOfStep), unit.PerStep(o.CallsPerStep)})
 	}
 	return rows
 }
 
 func copyRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, c := range r.TopCopies {
-		digits := tableDigits(r.Budget.StepMs(), r.TopCopies[0].MsPerStep)
-		rows = append(rows, []string{m.text(c.Name), fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), perStep(c.CallsPerStep)})
+		digits := unit.TableDigits(r.Budget.StepMs(), r.TopCopies[0].MsPerStep)
+		rows = append(rows, []string{m.text(c.Name), unit.Fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), unit.PerStep(c.CallsPerStep)})
 	}
 	return rows
 }
 
 func syncRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, s := range r.TopSyncs {
-		digits := tableDigits(r.Budget.StepMs(), r.TopSyncs[0].MsPerStep)
-		rows = append(rows, []string{m.code(s.Name), m.text(s.Where), fixed(s.MsPerStep, digits), perStep(s.CallsPerStep)})
+		digits := unit.TableDigits(r.Budget.StepMs(), r.TopSyncs[0].MsPerStep)
+		rows = append(rows, []string{m.code(s.Name), m.text(s.Where), unit.Fixed(s.MsPerStep, digits), unit.PerStep(s.CallsPerStep)})
 	}
 	return rows
 }
 
 func gapRows(r *report.Report, m *markdown) (rows [][]string) {
 	for _, g := range r.Gaps {
-		rows = append(rows, []string{fixed(g.StartMs, 1), fixed(g.DurMs, msDigits(g.DurMs)), causeWords(gapKey(g, r.Budget), m.code), m.text(g.Call), m.kernel(g.Before), m.kernel(g.After)})
+		rows = append(rows, []string{unit.Fixed(g.StartMs, 1), unit.Fixed(g.DurMs, unit.MsDigits(g.DurMs)), causeWords(gapKey(g, r.Budget), m.code), m.text(g.Call), m.kernel(g.Before), m.kernel(g.After)})
 	}
 	return rows
 }

@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ianlancetaylor/demangle"
 	"github.com/mattn/go-runewidth"
 )
 
@@ -133,60 +132,6 @@ func lastColumns(s string, width int) string {
 		start -= n
 	}
 	return s[start:]
-}
-
-// kernelName shortens a kernel's name to what tells it apart: demangled, without return type, namespaces
-// and arguments, but with its template arguments.
-func kernelName(s string) string {
-	if strings.HasPrefix(s, "_Z") && len(s) <= maxCleanBytes {
-		s = demangle.Filter(s, demangle.MaxLength(12), demangle.NoParams) // at most 2^12 bytes
-	}
-	s = withoutArguments(strings.TrimPrefix(unnamed.Replace(s), "void "))
-	depth, name := 0, 0
-	for i := 0; i+1 < len(s); i++ {
-		switch c := s[i]; {
-		case c == '<' && depth == 0:
-			return s[name:]
-		case c == '(' || c == '{':
-			depth++
-		case c == ')' || c == '}':
-			depth--
-		case c == ':' && s[i+1] == ':' && depth == 0 && i+2 < len(s):
-			name = i + 2
-		}
-	}
-	return s[name:]
-}
-
-// unnamed takes anonymous namespaces out, as GCC and as NVIDIA's tools write them.
-var unnamed = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "")
-
-// baseName is a kernel's name without template arguments too: for prose.
-func baseName(s string) string {
-	s = kernelName(s)
-	if i := strings.IndexByte(s, '<'); i > 0 && !strings.HasPrefix(s, "operator") {
-		s = s[:i]
-	}
-	return s
-}
-
-// withoutArguments cuts the last balanced parentheses off, if a name ends with such.
-func withoutArguments(s string) string {
-	if !strings.HasSuffix(s, ")") {
-		return s
-	}
-	depth := 0
-	for i := len(s) - 1; i > 0; i-- {
-		switch s[i] {
-		case ')':
-			depth++
-		case '(':
-			if depth--; depth == 0 {
-				return strings.TrimSpace(s[:i])
-			}
-		}
-	}
-	return s
 }
 
 // pad fills a text with blanks to width columns, in front if right.

@@ -153,7 +153,7 @@ func (p *printer) budget(r *report.Report) {
 		what string
 	}{{b.CommOverlapped, "communication"}, {b.CopyOverlapped, "copies"}} {
 		if x.ms/step >= 0.001 {
-			p.prose("    ", 4, fmt.Sprintf("another %s ms of %s lie hidden behind other work", fixed(x.ms, msDigits(step)), x.what))
+			p.prose("    ", 4, fmt.Sprintf("another %s ms of %s lie hidden behind other work", unit.Fixed(x.ms, unit.MsDigits(step)), x.what))
 		}
 	}
 	for i, x := range becauseRows(b) {
@@ -173,15 +173,15 @@ func whole(r *report.Report) string {
 }
 
 func (p *printer) budgetRows(rows []budgetRow, step float64) {
-	digits := msDigits(step)
-	width, label := len(fixed(step, digits)), 0
+	digits := unit.MsDigits(step)
+	width, label := len(unit.Fixed(step, digits)), 0
 	for _, r := range rows {
 		label = max(label, shown(r.name))
 	}
 	const marks, figures = 4, 2 + 3 + 2 + 5 + 2
 	label = min(label, p.width()-marks-figures-width)
 	for _, r := range rows {
-		p.line(fmt.Sprintf("  %s %s  %*s ms  %5s %%", p.paint(r.style, r.mark), pad(p.fit(r.name, label), label, false), width, fixed(r.ms, digits), percent(r.ms/step)))
+		p.line(fmt.Sprintf("  %s %s  %*s ms  %5s %%", p.paint(r.style, r.mark), pad(p.fit(r.name, label), label, false), width, unit.Fixed(r.ms, digits), unit.Percent(r.ms/step)))
 	}
 }
 
@@ -219,8 +219,8 @@ func (p *printer) stepSeries(s report.Steps) {
 	for _, v := range s.EachMs {
 		low, high = min(low, v), max(high, v)
 	}
-	digits := msDigits(high)
-	text := fmt.Sprintf("%s steps, %s to %s ms", unit.FormatCount(int64(len(s.EachMs))), fixed(low, digits), fixed(high, digits))
+	digits := unit.MsDigits(high)
+	text := fmt.Sprintf("%s steps, %s to %s ms", unit.FormatCount(int64(len(s.EachMs))), unit.Fixed(low, digits), unit.Fixed(high, digits))
 	p.line("")
 	p.line("  " + spark(s.EachMs, p.width()-6-len(text)) + "  " + text)
 }
@@ -230,7 +230,7 @@ func (p *printer) perDevice(r *report.Report) {
 		return
 	}
 	p.heading("Each GPU, ms per step")
-	digits := msDigits(r.Budget.StepMs())
+	digits := unit.MsDigits(r.Budget.StepMs())
 	var rows [][]string
 	ranks := false
 	for _, d := range r.PerDevice {
@@ -239,8 +239,8 @@ func (p *printer) perDevice(r *report.Report) {
 			rank, ranks = fmt.Sprint(*d.Rank), true
 		}
 		b := d.Budget
-		rows = append(rows, []string{fmt.Sprintf("%d %s", d.Device, p.clean(d.Name)), rank, fixed(b.Compute, digits), fixed(b.CommExposed, digits),
-			fixed(b.Copy, digits), fixed(b.Idle, digits), fixed(b.StepMs(), digits)})
+		rows = append(rows, []string{fmt.Sprintf("%d %s", d.Device, p.clean(d.Name)), rank, unit.Fixed(b.Compute, digits), unit.Fixed(b.CommExposed, digits),
+			unit.Fixed(b.Copy, digits), unit.Fixed(b.Idle, digits), unit.Fixed(b.StepMs(), digits)})
 	}
 	columns := []gridColumn{{head: "GPU", flex: true}, {head: "rank", right: true}, {head: "compute", right: true}, {head: "comm", right: true},
 		{head: "copy", right: true, drop: 1}, {head: "idle", right: true}, {head: "step", right: true, drop: 2}}
@@ -261,7 +261,7 @@ func (p *printer) startup(s report.Steps) {
 	p.heading("Start-up, left out of all figures")
 	var rows [][]string
 	for _, x := range s.Startup {
-		rows = append(rows, []string{fmt.Sprint(x.Index), fixed(x.Ms, msDigits(x.Ms)), p.clean(x.Why)})
+		rows = append(rows, []string{fmt.Sprint(x.Index), unit.Fixed(x.Ms, unit.MsDigits(x.Ms)), p.clean(x.Why)})
 	}
 	p.grid([]gridColumn{{head: "step", right: true}, {head: "ms", right: true}, {head: "why", flex: true}}, rows)
 }

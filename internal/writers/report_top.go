@@ -3,7 +3,9 @@ package writers
 import (
 	"fmt"
 
+	"lacuna/internal/kernelname"
 	"lacuna/internal/report"
+	"lacuna/internal/unit"
 )
 
 func (p *printer) topKernels(r *report.Report) {
@@ -11,14 +13,14 @@ func (p *printer) topKernels(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := tableDigits(r.Budget.StepMs(), r.TopKernels[0].MsPerStep)
+	digits := unit.TableDigits(r.Budget.StepMs(), r.TopKernels[0].MsPerStep)
 	var rows [][]string
 	for _, k := range r.TopKernels {
-		name := p.clean(kernelName(k.Name))
+		name := p.clean(kernelname.Short(k.Name))
 		if k.Kind == "comm" {
 			name = "[comm] " + name
 		}
-		rows = append(rows, []string{name, fixed(k.MsPerStep, digits), percent(k.ShareOfStep), perStep(k.CallsPerStep), fixed(k.MeanUs, 1)})
+		rows = append(rows, []string{name, unit.Fixed(k.MsPerStep, digits), unit.Percent(k.ShareOfStep), unit.PerStep(k.CallsPerStep), unit.Fixed(k.MeanUs, 1)})
 	}
 	p.grid([]gridColumn{{head: "Kernels that take most", flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
 		{head: "calls/step", right: true, drop: 1}, {head: p.pick("mean µs", "mean us"), right: true, drop: 2}}, rows)
@@ -29,18 +31,18 @@ func (p *printer) topOps(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := tableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
+	digits := unit.TableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
 	var rows [][]string
 	if len(r.PerDevice) == 0 {
 		for _, o := range r.TopOps {
-			rows = append(rows, []string{p.clean(o.Name), fixed(o.HostMs, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep)})
+			rows = append(rows, []string{p.clean(o.Name), unit.Fixed(o.HostMs, digits), unit.Percent(o.ShareOfStep), unit.PerStep(o.CallsPerStep)})
 		}
 		p.grid([]gridColumn{{head: hostOpsTitle, flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
 			{head: "calls/step", right: true, drop: 1}}, rows)
 		return
 	}
 	for _, o := range r.TopOps {
-		rows = append(rows, []string{p.clean(o.Name), fixed(o.MsPerStep, digits), percent(o.ShareOfStep), perStep(o.CallsPerStep), fixed(o.HostMs, digits)})
+		rows = append(rows, []string{p.clean(o.Name), unit.Fixed(o.MsPerStep, digits), unit.Percent(o.ShareOfStep), unit.PerStep(o.CallsPerStep), unit.Fixed(o.HostMs, digits)})
 	}
 	p.grid([]gridColumn{{head: "Operators and ranges, by GPU work", flex: true}, {head: "ms/step", right: true}, {head: "% of step", right: true},
 		{head: "calls/step", right: true, drop: 1}, {head: "host ms", right: true, drop: 2}}, rows)
@@ -54,10 +56,10 @@ func (p *printer) topCopies(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := tableDigits(r.Budget.StepMs(), r.TopCopies[0].MsPerStep)
+	digits := unit.TableDigits(r.Budget.StepMs(), r.TopCopies[0].MsPerStep)
 	var rows [][]string
 	for _, c := range r.TopCopies {
-		rows = append(rows, []string{p.clean(c.Name), fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), perStep(c.CallsPerStep)})
+		rows = append(rows, []string{p.clean(c.Name), unit.Fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs), unit.PerStep(c.CallsPerStep)})
 	}
 	p.grid([]gridColumn{{head: "Copies", flex: true}, {head: "ms/step", right: true}, {head: "MB/step", right: true},
 		{head: "GB/s", right: true, drop: 2}, {head: "calls/step", right: true, drop: 1}}, rows)
@@ -68,7 +70,7 @@ func known(v float64) string {
 	if v <= 0 {
 		return "-"
 	}
-	return fixed(v, msDigits(v))
+	return unit.Fixed(v, unit.MsDigits(v))
 }
 
 func (p *printer) topSyncs(r *report.Report) {
@@ -76,14 +78,14 @@ func (p *printer) topSyncs(r *report.Report) {
 		return
 	}
 	p.line("")
-	digits := tableDigits(r.Budget.StepMs(), r.TopSyncs[0].MsPerStep)
+	digits := unit.TableDigits(r.Budget.StepMs(), r.TopSyncs[0].MsPerStep)
 	var rows [][]string
 	for _, s := range r.TopSyncs {
 		name := p.clean(s.Name)
 		if s.Where != "" {
 			name += " in " + p.clean(s.Where)
 		}
-		rows = append(rows, []string{name, fixed(s.MsPerStep, digits), perStep(s.CallsPerStep)})
+		rows = append(rows, []string{name, unit.Fixed(s.MsPerStep, digits), unit.PerStep(s.CallsPerStep)})
 	}
 	p.grid([]gridColumn{{head: "Where the host waits for the GPU", flex: true}, {head: "ms/step", right: true}, {head: "calls/step", right: true, drop: 1}}, rows)
 }
@@ -110,9 +112,9 @@ func (p *printer) gaps(r *report.Report) {
 	for _, key := range order {
 		list := alike[key]
 		g := list[0]
-		text := fmt.Sprintf("%s ms at %s ms", fixed(g.DurMs, msDigits(g.DurMs)), fixed(g.StartMs, 1))
+		text := fmt.Sprintf("%s ms at %s ms", unit.Fixed(g.DurMs, unit.MsDigits(g.DurMs)), unit.Fixed(g.StartMs, 1))
 		if n := len(list); n > 1 {
-			text = fmt.Sprintf("%d of %s to %s ms, the first at %s ms", n, fixed(list[n-1].DurMs, msDigits(g.DurMs)), fixed(g.DurMs, msDigits(g.DurMs)), fixed(firstMs(list), 1))
+			text = fmt.Sprintf("%d of %s to %s ms, the first at %s ms", n, unit.Fixed(list[n-1].DurMs, unit.MsDigits(g.DurMs)), unit.Fixed(g.DurMs, unit.MsDigits(g.DurMs)), unit.Fixed(firstMs(list), 1))
 		}
 		if len(r.PerDevice) > 1 {
 			text += fmt.Sprintf(" on GPU %d", g.Device)
@@ -146,9 +148,9 @@ func whereWords(r *report.Report, g report.Gap, list []report.Gap, show shower) 
 	}
 	switch {
 	case gapKey(g, r.Budget) == callKey+g.Call:
-		s += fmt.Sprintf(" (%s ms)", fixed(longest, msDigits(longest)))
+		s += fmt.Sprintf(" (%s ms)", unit.Fixed(longest, unit.MsDigits(longest)))
 	case g.Call != "" && longest >= explains*g.DurMs:
-		s += fmt.Sprintf("; its longest call is %s (%s ms)", show(g.Call), fixed(longest, msDigits(longest)))
+		s += fmt.Sprintf("; its longest call is %s (%s ms)", show(g.Call), unit.Fixed(longest, unit.MsDigits(longest)))
 	}
 	return s
 }
@@ -168,5 +170,5 @@ func between(g report.Gap, show shower) string {
 
 // shortName is a name of which two fit into a line.
 func (p *printer) shortName(s string) string {
-	return p.fit(p.clean(baseName(s)), max(16, (p.width()-20)/2))
+	return p.fit(p.clean(kernelname.Base(s)), max(16, (p.width()-20)/2))
 }

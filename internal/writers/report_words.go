@@ -3,9 +3,7 @@ package writers
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lacuna/internal/model"
@@ -22,8 +20,8 @@ func headline(r *report.Report, show shower) string {
 	if step <= 0 || r.Steps.Count == 0 {
 		return "There is no GPU work and no step in this capture."
 	}
-	digits := msDigits(step)
-	ms := func(v float64) string { return fixed(v, digits) }
+	digits := unit.MsDigits(step)
+	ms := func(v float64) string { return unit.Fixed(v, digits) }
 	var s strings.Builder
 	what := "A step"
 	if r.Steps.Basis == "host" {
@@ -52,7 +50,7 @@ const worthSaying = 0.05
 // whereItGoes says what the GPU does with the step.
 func whereItGoes(r *report.Report, show shower) string {
 	b, step := r.Budget, r.Budget.StepMs()
-	share := func(ms float64) string { return percent(ms/step) + " %" }
+	share := func(ms float64) string { return unit.Percent(ms/step) + " %" }
 	if b.Compute+b.CommExposed+b.Copy <= 0 {
 		return " No GPU works in it."
 	}
@@ -215,70 +213,4 @@ func lossWords(code string) string {
 		return "work of devices that are no known GPU was left out"
 	}
 	return strings.ReplaceAll(code, "-", " ")
-}
-
-// msDigits is how many decimals milliseconds need beside a step of this length: four significant digits of the step.
-func msDigits(stepMs float64) int {
-	switch {
-	case stepMs >= 1000:
-		return 0
-	case stepMs >= 100:
-		return 1
-	case stepMs >= 10:
-		return 2
-	case stepMs >= 0.1 || !(stepMs > 0):
-		return 3
-	case stepMs >= 0.01:
-		return 4
-	case stepMs >= 0.001:
-		return 5
-	}
-	return 6 // a nanosecond
-}
-
-// tableDigits is how many decimals the milliseconds of a table need: those of the step, and two significant ones of its largest row
-// or more, which can be far shorter than the step.
-func tableDigits(stepMs, largestMs float64) int {
-	if !(largestMs > 0) {
-		return msDigits(stepMs)
-	}
-	return max(msDigits(stepMs), msDigits(largestMs)-1)
-}
-
-// fixed is v with a number of decimals, and "-" for what is no number. Whole thousands are set apart.
-func fixed(v float64, digits int) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "-"
-	}
-	if digits == 0 && math.Abs(v) >= 1e4 && math.Abs(v) < 1e15 {
-		return unit.FormatCount(int64(math.Round(v)))
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64)
-}
-
-// percent is a ratio in percent with two or three digits, never "100" or "0" for what only rounds to it.
-func percent(ratio float64) string {
-	v := 100 * ratio
-	switch {
-	case v > 0 && v < 0.1:
-		return "<0.1"
-	case v > 99.9 && v < 100:
-		return ">99.9"
-	case v >= 99.95 || v == 0:
-		return fixed(v, 0)
-	}
-	return fixed(v, 1)
-}
-
-// perStep is a mean number of calls: whole where it is whole, and never 0 for what is not.
-func perStep(v float64) string {
-	switch {
-	case v == math.Trunc(v) && math.Abs(v) < 1e15:
-		return unit.FormatCount(int64(v))
-	case v > 0 && v < 0.01:
-		return "<0.01"
-	case v < 1:
-		return fixed(v, 2)
-	}
-	return fixed(v, 1)
 }

@@ -1,0 +1,304 @@
+package page
+
+import (
+	_ "embed"
+	"html"
+	"io"
+	"strconv"
+	"strings"
+)
+
+//go:embed page.css
+var css string
+
+// WriteHTML writes a page as one self-contained document without scripts.
+func WriteHTML(w io.Writer, p *Page) error {
+	h := &hypertext{}
+	title := Printable(p.Title.String())
+	h.raw("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n")
+	h.raw("<title>" + html.EscapeString(title) + "</title>\n<style>\n" + css + "</style>\n<main>\n")
+	if title != "" {
+		h.raw("<h1>" + h.inline(p.Title) + "</h1>\n")
+	}
+	h.blocks(p.Blocks)
+	h.raw("</main>\n</html>\n")
+	_, err := io.WriteString(w, h.b.String())
+	return err
+}
+
+// A hypertext gathers elements. Lines of a list that follow each other share one ul element.
+type hypertext struct {
+	b    strings.Builder
+	list bool
+}
+
+func (h *hypertext) raw(s string) { h.b.WriteString(s) }
+
+// text escapes a text.
+func (h *hypertext) text(s string) string { return html.EscapeString(Layout{}.Clean(s)) }
+
+// element writes an element around inner, which is HTML. class may be "".
+func (h *hypertext) element(name, class, inner string) {
+	h.closeList()
+	if class != "" {
+		class = ` class="` + class + `"`
+	}
+	h.raw("<" + name + class + ">" + inner + "</" + name + ">\n")
+}
+
+func (h *hypertext) closeList() {
+	if h.list {
+		h.raw("</ul>\n")
+		h.list = false
+	}
+}
+
+// listItem writes a line of a list.
+func (h *hypertext) listItem(inner string) {
+	if !h.list {
+		h.raw("<ul>\n")
+		h.list = true
+	}
+	h.raw("<li>" + inner + "</li>\n")
+}
+
+func (h *hypertext) blocks(list []Block) {
+	for _, b := range list {
+		h.block(b)
+	}
+	h.closeList()
+}
+
+func (h *hypertext) block(b Block) {
+	switch b := b.(type) {
+	case Section:
+		h.section(b)
+	case Prose:
+		h.prose(b)
+	case Item:
+		h.element("h4", "", h.text(b.Mark)+" "+h.inline(b.Title))
+		h.raw("<div class=\"item\">\n")
+		h.blocks(b.Body)
+		h.raw("</div>\n")
+	case Fold:
+		h.fold(h.text(b.Title), b.Open, b.Blocks)
+	case Table:
+		h.table(b)
+	case Breakdown:
+		h.breakdown(b)
+	case Spark:
+		h.element("p", "", "<span class=\"spark\">"+Heights(b.Values, 100)+"</span> "+h.inline(b.Text))
+	case Meters:
+		h.meters(b)
+	case Bars:
+		h.bars(b)
+	case Figure:
+		h.figure(b)
+	case Code:
+		h.pre(b.Lines)
+	case Commands:
+		h.pre(b.Lines)
+	case Example:
+		h.example(b)
+	case Fields:
+		h.fields(b)
+	case SourceLine:
+		h.sourceLine(b)
+	case Next:
+		h.next(b)
+	}
+}
+
+func (h *hypertext) section(s Section) {
+	if len(s.Blocks) == 0 {
+		return
+	}
+	if s.Fold {
+		h.fold(h.inline(s.Title), false, s.Blocks)
+		return
+	}
+	h.element("h"+strconv.Itoa(1+max(s.Level, 1)), "", h.inline(s.Title))
+	h.blocks(s.Blocks)
+}
+
+func (h *hypertext) fold(summary string, open bool, list []Block) {
+	if len(list) == 0 {
+		return
+	}
+	h.closeList()
+	attribute := ""
+	if open {
+		attribute = " open"
+	}
+	h.raw("<details" + attribute + "><summary>" + summary + "</summary>\n")
+	h.blocks(list)
+	h.raw("</details>\n")
+}
+
+// inline is a text as elements. Where it can be seen stands in data attributes.
+func (h *hypertext) inline(x Text) string {
+	var b strings.Builder
+	for _, s := range x {
+		text := h.text(s.Text)
+		switch s.Kind {
+		case Plain:
+			b.WriteString(text)
+			continue
+		case Number:
+			b.WriteString("<b class=\"n\"" + places(s.At) + ">" + text + "</b>")
+		case Strong:
+			b.WriteString("<strong>" + text + "</strong>")
+		default:
+			b.WriteString("<code" + places(s.At) + ">" + text + "</code>")
+		}
+	}
+	return b.String()
+}
+
+// places is the attributes of the first place.
+func places(at []Place) string {
+	if len(at) == 0 {
+		return ""
+	}
+	p := at[0]
+	out := ` data-input="` + strconv.Itoa(p.Input) + `"`
+	if p.Device != nil {
+		out += ` data-device="` + strconv.FormatUint(uint64(*p.Device), 10) + `"`
+	}
+	if p.Stream != nil {
+		out += ` data-stream="` + strconv.FormatUint(uint64(*p.Stream), 10) + `"`
+	}
+	if p.StartNs != nil {
+		out += ` data-start="` + strconv.FormatInt(*p.StartNs, 10) + `"`
+	}
+	if p.EndNs != nil {
+		out += ` data-end="` + strconv.FormatInt(*p.EndNs, 10) + `"`
+	}
+	return out
+}
+
+// styleClass is the class of a style.
+func styleClass(s Style) string {
+	return map[Style]string{Bold: "bold", Dim: "dim", Red: "bad", Green: "good", Magenta: "warn", Cyan: "info"}[s]
+}
+
+func (h *hypertext) prose(p Prose) {
+	if p.Text.Empty() {
+		return
+	}
+	s := h.inline(p.Text)
+	lead := strings.TrimSpace(p.Lead)
+	switch {
+	case lead == "-" || lead == "*" || lead == "●":
+		h.listItem(s)
+		return
+	case lead != "":
+		s = "<span class=\"lead\">" + h.text(lead) + "</span> " + s
+	}
+	class := styleClass(p.Style)
+	switch {
+	case p.Quote:
+		h.element("blockquote", class, s)
+	case p.Small:
+		h.element("p", strings.TrimSpace("small "+class), s)
+	default:
+		h.element("p", class, s)
+	}
+}
+
+func (h *hypertext) table(x Table) {
+	if len(x.Rows) == 0 {
+		return
+	}
+	h.closeList()
+	h.raw("<div class=\"wide\"><table><thead><tr>")
+	for _, c := range x.Columns {
+		h.raw("<th" + right(c.Right) + ">" + h.text(c.name()) + "</th>")
+	}
+	h.raw("</tr></thead><tbody>\n")
+	for _, row := range x.Rows {
+		h.raw("<tr>")
+		for i, c := range x.Columns {
+			cell := ""
+			if i < len(row) {
+				cell = h.inline(row[i])
+			}
+			h.raw("<td" + right(c.Right) + ">" + cell + "</td>")
+		}
+		h.raw("</tr>\n")
+	}
+	h.raw("</tbody></table></div>\n")
+	if x.More != "" {
+		h.element("p", "small", h.inline(Sentence(T(x.More))))
+	}
+	for _, n := range x.Notes {
+		h.element("p", "small", h.inline(n))
+	}
+}
+
+func right(yes bool) string {
+	if yes {
+		return ` class="r"`
+	}
+	return ""
+}
+
+// pre writes lines as they are.
+func (h *hypertext) pre(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	var clean []string
+	for _, l := range lines {
+		clean = append(clean, h.text(l))
+	}
+	h.element("pre", "", strings.Join(clean, "\n"))
+}
+
+func (h *hypertext) example(e Example) {
+	lead := e.Lead
+	for _, b := range partsOf(e.Text) {
+		if b.code {
+			h.pre(b.lines)
+			continue
+		}
+		h.element("p", "", h.text(lead+strings.Join(b.lines, " ")))
+		lead = ""
+	}
+}
+
+func (h *hypertext) fields(f Fields) {
+	h.closeList()
+	h.raw("<dl>\n")
+	for _, x := range f.List {
+		if !x.Value.Empty() {
+			h.raw("<dt>" + h.text(x.Name) + "</dt><dd>" + h.inline(x.Value) + "</dd>\n")
+		}
+	}
+	h.raw("</dl>\n")
+}
+
+func (h *hypertext) sourceLine(x SourceLine) {
+	s := ""
+	if x.Share != "" {
+		s = "<b class=\"n\">" + h.text(x.Share) + " %</b> "
+	}
+	s += "<code>" + h.text(x.Where) + "</code>"
+	if x.Note != "" {
+		s += " <span class=\"dim\">" + h.text(x.Note) + "</span>"
+	}
+	if x.Code != "" {
+		s += " <code>" + h.text(x.Code) + "</code>"
+	}
+	h.listItem(s)
+}
+
+func (h *hypertext) next(n Next) {
+	if len(n.List) == 0 {
+		return
+	}
+	h.element("h2", "", "Next")
+	for _, a := range n.List {
+		h.listItem("<code>" + h.text(a.Command) + "</code>: " + h.text(a.Why))
+	}
+}

@@ -1,0 +1,212 @@
+// Package page holds an answer as a document: headings, prose with marked numbers and names, rows, bars, code and
+// advice as data. What an answer says is decided once, in pages; how it looks is decided once a form, here: text for
+// a terminal, Markdown for a pull request, HTML for a browser or a mail.
+//
+// Texts may come out of hostile files. A page holds them as they are; every form escapes what it prints.
+package page
+
+// A Page is one answer.
+type Page struct {
+	Title  Text // of the document: Markdown's and HTML's first heading; the text form begins without it
+	Blocks []Block
+}
+
+// Add appends blocks.
+func (p *Page) Add(blocks ...Block) { p.Blocks = append(p.Blocks, blocks...) }
+
+// A Block is one part of a page. The types below are all there are: each form prints every one of them.
+type Block interface{ block() }
+
+// A Section is a heading with what belongs to it.
+type Section struct {
+	Title Text
+	Level int  // 1: of the page; 2: of a part of it
+	Fold  bool // Markdown and HTML show it on a click
+	// InHead puts the title into the head of the first column of the table that follows, where text is laid out in columns.
+	InHead bool
+	Blocks []Block
+}
+
+// Prose is a paragraph, or with a lead a line of a list or of labelled lines.
+type Prose struct {
+	Lead   string // before the first line: "- ", "before  "
+	Indent int    // columns before the lead
+	Hang   int    // columns from Indent to the lines after the first; 0: as wide as the lead
+	Text   Text
+	Style  Style
+	Quote  bool // set apart in Markdown and HTML: a warning
+	Small  bool // of less weight than what stands above, in Markdown and HTML
+}
+
+// An Item is a numbered or marked entry with a title and a body of its own.
+type Item struct {
+	Mark  string // "1" or "-"
+	Title Text
+	Body  []Block // indented under the title
+}
+
+// A Fold is detail that the text form leaves out unless it is open; Markdown and HTML show it on a click.
+type Fold struct {
+	Title  string
+	Open   bool
+	Blocks []Block
+}
+
+// A Gap is an empty line of the text form. Other forms set paragraphs apart by themselves.
+type Gap struct{}
+
+// A Table has rows of cells under columns.
+type Table struct {
+	Columns []Column
+	Rows    [][]Text
+	// Wide is a table of a capture's rows: no indent, texts give way before numbers go, what is not shown is said.
+	Wide  bool
+	More  string // what was left out of the rows; "": nothing
+	Notes []Text // what a reader must know of the rows
+}
+
+// A Column is a column of a table.
+type Column struct {
+	Head  string // short, for columns of text
+	Name  string // for Markdown and HTML; "": as Head
+	Right bool   // numbers
+	Drop  int    // where the page is too narrow, columns go in the order of this number, largest first; 0: stays
+	Flex  bool   // is shortened in the middle to the room that is left
+}
+
+// name is the column's head where there is room.
+func (c Column) name() string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Head
+}
+
+// A Breakdown is a whole and its parts: a bar, and a row for each part.
+type Breakdown struct {
+	Parts []Part
+	Total Part
+	Of    string // what shares are of: "step"
+}
+
+// A Part is a part of a whole, or with Inner a part of the part above it.
+type Part struct {
+	Name   Text
+	Block  string // how it looks in the bar; "": it has no place there
+	ASCII  string // the same in ASCII
+	Style  Style
+	Value  float64 // milliseconds
+	Figure string  // the value for people
+	Share  string  // of the whole, in percent, for people
+	Inner  bool
+}
+
+// A Spark is a series of values as heights.
+type Spark struct {
+	Values []float64
+	Text   Text // beside it
+}
+
+// Meters are shares of 0 to 1, one below the other.
+type Meters struct{ Rows []Meter }
+
+// A Meter is one of them.
+type Meter struct {
+	Name   Text
+	Share  float64
+	Figure string // in percent
+	Style  Style
+	Note   Text
+	Inner  bool // a part of the meter above
+}
+
+// Bars are values on one scale.
+type Bars struct {
+	Rows []Bar
+	Unit string
+}
+
+// A Bar is one of them.
+type Bar struct {
+	Name   Text
+	Value  float64
+	Figure string
+	Style  Style
+}
+
+// A Figure is a drawing. Its content is in the document beside it, or in Alt.
+type Figure struct {
+	Alt     string
+	Drawing Drawing
+}
+
+// A Drawing draws itself in lines of text, and as SVG where it can.
+type Drawing interface {
+	// Lines is what is drawn, each line no wider than the layout, painted.
+	Lines(l Layout) []string
+	// SVG is the drawing as an svg element; "": Lines is all there is.
+	SVG() string
+}
+
+// Code is lines to copy. In a narrow page a long line goes on in the next.
+type Code struct {
+	Indent int
+	Lines  []string
+}
+
+// Commands are command lines to copy, whole however narrow the page.
+type Commands struct {
+	Indent int
+	Prompt string
+	Lines  []string
+}
+
+// An Example is prose with code in it: lines indented by four blanks are code.
+type Example struct {
+	Indent int
+	Lead   string
+	Text   string
+}
+
+// Fields are names and values.
+type Fields struct{ List []Field }
+
+// A Field is one of them.
+type Field struct {
+	Name  string
+	Value Text
+}
+
+// A SourceLine is a place in a program with its text.
+type SourceLine struct {
+	Indent int
+	Share  string // "" or in percent
+	Where  string
+	Note   string
+	Code   string
+	At     []Place
+}
+
+// Next is what to run next.
+type Next struct{ List []Advice }
+
+// An Advice is a command that is worth running, and what it shows.
+type Advice struct{ Command, Why string }
+
+func (Section) block()    {}
+func (Prose) block()      {}
+func (Item) block()       {}
+func (Fold) block()       {}
+func (Gap) block()        {}
+func (Table) block()      {}
+func (Breakdown) block()  {}
+func (Spark) block()      {}
+func (Meters) block()     {}
+func (Bars) block()       {}
+func (Figure) block()     {}
+func (Code) block()       {}
+func (Commands) block()   {}
+func (Example) block()    {}
+func (Fields) block()     {}
+func (SourceLine) block() {}
+func (Next) block()       {}

@@ -1,0 +1,220 @@
+package page
+
+import (
+	"slices"
+	"strings"
+)
+
+// columnGap is the blanks between columns.
+const columnGap = 2
+
+// minFlex is the least room for a column that gives way, if it needs as much, before others are dropped.
+const minFlex = 24
+
+// A grid is the cells of a table as they are shown, and the room that each column gets.
+type grid struct {
+	columns []Column
+	heads   []string
+	rows    [][]string
+	keep    []int // the columns shown
+	widths  []int
+	dropped []string // heads of the others, in their order
+}
+
+func (t *text) table(x Table) {
+	g := t.gridOf(x)
+	if x.Wide {
+		g.shrink(t.Columns())
+	} else {
+		g.drop(t.Columns())
+	}
+	margin := 0
+	if !x.Wide {
+		margin = 2
+	}
+	t.line(t.Paint(Bold, strings.TrimRight(g.line(t, g.heads, 0, margin), " ")))
+	for _, row := range g.rows {
+		t.line(g.line(t, row, margin, margin))
+	}
+	if !x.Wide {
+		t.prose(Prose{Indent: 2, Text: T(x.More)})
+		for _, n := range x.Notes {
+			t.prose(Prose{Indent: 2, Text: n})
+		}
+		return
+	}
+	if len(g.rows) == 0 {
+		t.line(t.Paint(Dim, "(no rows)"))
+	}
+	if x.More != "" {
+		t.aside(x.More)
+	}
+	if len(g.dropped) > 0 {
+		t.aside("not shown at this width: " + strings.Join(g.dropped, ", ") + "; a wider --width or --format csv has them")
+	}
+	for _, n := range x.Notes {
+		t.aside(t.cell(n))
+	}
+}
+
+// aside writes a remark under a table.
+func (t *text) aside(s string) {
+	for _, l := range Wrap(s, min(t.Columns(), 100)) {
+		t.line(t.Paint(Dim, l))
+	}
+}
+
+func (t *text) gridOf(x Table) *grid {
+	g := &grid{columns: slices.Clone(x.Columns), widths: make([]int, len(x.Columns))}
+	for i, c := range g.columns {
+		head := t.Clean(c.Head)
+		if i == 0 && t.head != "" {
+			head, t.head = t.head, ""
+		}
+		g.heads = append(g.heads, head)
+		g.keep = append(g.keep, i)
+		g.widths[i] = Shown(head)
+	}
+	for _, row := range x.Rows {
+		cells := make([]string, len(g.columns))
+		for i := range cells {
+			if i < len(row) {
+				cells[i] = t.cell(row[i])
+			}
+			g.widths[i] = max(g.widths[i], Shown(cells[i]))
+		}
+		g.rows = append(g.rows, cells)
+	}
+	return g
+}
+
+// line is a row, its first column between from and margin further in than the others' gap.
+func (g *grid) line(t *text, cells []string, from, margin int) string {
+	var b strings.Builder
+	for k, i := range g.keep {
+		room := g.widths[i]
+		switch {
+		case k > 0:
+			b.WriteString(strings.Repeat(" ", columnGap))
+		case g.columns[i].Right:
+			b.WriteString(strings.Repeat(" ", margin))
+		default: // a heading on the left begins at the margin, its rows are indented
+			b.WriteString(strings.Repeat(" ", from))
+			room += margin - from
+		}
+		b.WriteString(Pad(t.Fit(cells[i], room), room, g.columns[i].Right))
+	}
+	if margin == 0 {
+		return t.Fit(strings.TrimRight(b.String(), " "), t.Columns())
+	}
+	return b.String()
+}
+
+// drop leaves columns out, by their own order, until those that give way have room, and gives these what is left.
+func (g *grid) drop(width int) {
+	least := 0
+	for i, c := range g.columns {
+		if c.Flex {
+			least = min(minFlex, g.widths[i])
+		}
+	}
+	room := func() int { // what is left for the flexible column
+		left := width - 2 + columnGap
+		for _, i := range g.keep {
+			left -= columnGap
+			if !g.columns[i].Flex {
+				left -= g.widths[i]
+			}
+		}
+		return left
+	}
+	for room() < least {
+		at := -1
+		for k, i := range g.keep {
+			if g.columns[i].Drop > 0 && (at < 0 || g.columns[i].Drop > g.columns[g.keep[at]].Drop) {
+				at = k
+			}
+		}
+		if at < 0 {
+			break
+		}
+		g.keep = slices.Delete(g.keep, at, at+1)
+	}
+	left := max(room(), 4)
+	for i, c := range g.columns {
+		if c.Flex {
+			g.widths[i] = min(g.widths[i], left)
+		}
+	}
+}
+
+// leastText is the width below which a column of text is not shortened while columns of numbers can go:
+// a third of the page, since names that end after a few letters tell nothing.
+func leastText(width int) int { return max(24, width/3) }
+
+// shrink makes the columns fit into width. First texts are shortened, the widest first, down to
+// leastText; then columns of numbers go, the last first; then texts are shortened as far as it takes.
+func (g *grid) shrink(width int) {
+	least := leastText(width)
+	for over := g.total() - width; over > 0; over = g.total() - width {
+		if at := g.widest(least); at >= 0 {
+			g.widths[at] -= min(over, g.widths[at]-max(least, g.secondWidest(at)))
+			continue
+		}
+		if at := g.lastNumber(); at >= 0 {
+			g.dropped = append([]string{g.columns[g.keep[at]].name()}, g.dropped...)
+			g.keep = append(g.keep[:at:at], g.keep[at+1:]...)
+			continue
+		}
+		if least == 1 {
+			break // more columns of text than the page has room for: line cuts
+		}
+		least = 1
+	}
+}
+
+func (g *grid) total() int {
+	n := columnGap * (len(g.keep) - 1)
+	for _, i := range g.keep {
+		n += g.widths[i]
+	}
+	return n
+}
+
+// widest is the widest column of text that is over least, or -1.
+func (g *grid) widest(least int) int {
+	at := -1
+	for _, i := range g.keep {
+		if !g.columns[i].Right && g.widths[i] > least && (at < 0 || g.widths[i] > g.widths[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// secondWidest is the width of the widest column of text apart from one; columns as wide as that one
+// give way a step at a time.
+func (g *grid) secondWidest(but int) int {
+	n := 0
+	for _, i := range g.keep {
+		if i != but && !g.columns[i].Right {
+			n = max(n, g.widths[i])
+		}
+	}
+	return min(n, g.widths[but]-1)
+}
+
+// lastNumber is the position in keep of the last column of numbers, or -1; the first one stays.
+func (g *grid) lastNumber() int {
+	at, numbers := -1, 0
+	for k, i := range g.keep {
+		if g.columns[i].Right {
+			at = k
+			numbers++
+		}
+	}
+	if numbers < 2 {
+		return -1
+	}
+	return at
+}
