@@ -50,7 +50,7 @@ func captures(dir string) error {
 	}{
 		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "AFTER.ncu-rep", "kernels.ncu-rep"}}, // the last: what the ncu command that report names would write
 		{torch, []string{"trace.json.gz", "before.json.gz", "after.json.gz"}},
-		{demoCapture, []string{demoPath}},
+		{demoCapture, []string{demoPath, "train.spools/1.spool"}},                                                            // a recording and a spool are made of the same chunks
 		{db, []string{"run.sqlite", "before.sqlite", "after.sqlite", "before/1.sqlite", "after/1.sqlite", "after/2.sqlite"}}, // packed or not is seen from the content
 	} {
 		for _, path := range kind.paths {

@@ -77,8 +77,11 @@ func (e *Env) hang(c *Command, path string) *cobra.Command {
 			return nil
 		}
 	}
-	if c.Args == "" || c.Setup == nil {
+	switch {
+	case c.Args == "" || c.Setup == nil:
 		x.ValidArgsFunction = cobra.NoFileCompletions
+	case len(c.Sub) > 0: // files beside the subcommands
+		x.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	x.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := e.checkFlags(args); err != nil {

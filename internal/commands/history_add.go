@@ -19,7 +19,7 @@ var historyAddCommand = &Command{
 	Args:  "INPUT...",
 	Title: "Keep the runs in captures, kernel reports and measure files",
 	Doc: `
-Commit and branch are git's, unless --commit and --branch say others.`,
+Commit and branch come from git, unless --commit and --branch are given.`,
 	Examples: []string{
 		"lacuna history add run.sqlite --program train.py",
 		"lacuna history add after.sqlite --program train.py --commit 4f2a91c",

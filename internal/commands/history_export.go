@@ -23,8 +23,9 @@ var historyExportCommand = &Command{
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := &historyExportCall{
 			historySeries: seriesFlags(flags),
-			format:        choose(flags, "format", "`FORMAT` is text or json, which are lacuna.metrics/1, or csv", "text", "json", "csv"),
-			last:          lastFlag(flags, historyLast),
+			format: choose(flags, "format", "`FORMAT` is text or json, both lacuna.metrics/1, or csv",
+				"text", "json", "csv"),
+			last: lastFlag(flags, historyLast),
 		}
 		return c.run
 	},

@@ -124,7 +124,8 @@ func manPage(t topic) string {
 		b.WriteString(".SH SUBCOMMANDS\n")
 	}
 	for _, s := range t.subs {
-		fmt.Fprintf(&b, ".SS %s\n%s.\n%s", roff(s.Name), roff(s.Title), verbatim(strings.Join(append(s.usage(), s.Examples...), "\n")))
+		calls := strings.Join(append(s.usage(), s.Examples...), "\n")
+		fmt.Fprintf(&b, ".SS %s\n%s.\n%s", roff(s.Name), roff(s.Title), verbatim(calls))
 		if doc := s.doc(); doc != "" {
 			b.WriteString(roffText(doc))
 		}

@@ -102,8 +102,8 @@ func (c *Command) noSub(path, word string) error {
 	return errCall("%s: no subcommand %q; subcommands are %s%s", path, word, strings.Join(c.subNames(), ", "), hint)
 }
 
-// noFlag says that a command takes no such flag: which it takes, which is most like it, and which of its subcommands, or
-// of those beside it, take it.
+// noFlag says that a command takes no such flag: which it takes, which is most like it, and which of its subcommands,
+// or of those beside it, take it.
 func noFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	path, names, family := pathOf(cmd), flagNames(cmd), cmd
 	flags := "; flags are " + strings.Join(names, " ")
