@@ -20,7 +20,7 @@ var (
 )
 
 func (b historyBaseline) Runs(ctx context.Context, like []*measure.Run) ([]*measure.Run, string, error) {
-	s, err := (&historyCall{store: &b.store}).open(ctx)
+	s, err := openHistory(ctx, b.store)
 	if err != nil {
 		return nil, "", err
 	}

@@ -19,9 +19,10 @@ import (
 // completions are made from these fields.
 type Command struct {
 	Name     string
-	Args     string // what follows it: "INPUT..."
-	Title    string // what it does, in a line
-	Doc      string // paragraphs
+	Aliases  []string // other names that are understood
+	Args     string   // what follows it: "INPUT..."
+	Title    string   // what it does, in a line
+	Doc      string   // paragraphs
 	Examples []string
 	No       string // when the exit status is 1, if it can be
 	// NoVerdict is when the exit status is 3, if it can be.
@@ -32,8 +33,11 @@ type Command struct {
 	Complete map[string]func() []string
 	// CompleteWith has those whose values depend on the rest of the call.
 	CompleteWith map[string]completer
-	// Setup declares the command's flags and returns what runs when they are parsed.
+	// Setup declares the command's flags and returns what runs when they are parsed; nil: a subcommand must follow.
 	Setup func(flags *pflag.FlagSet) Run
+	// Sub has the subcommands in the order of the help, each with flags, help and completions of its own. They are
+	// declared with &, var historyAddCommand = &Command{...}: the shelf lists what is declared without it.
+	Sub []*Command
 }
 
 // doc is the paragraphs of Doc, without the lines' ends around them: the first line may be indented, as in a list.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -49,7 +50,7 @@ func captures(dir string) error {
 	}{
 		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "AFTER.ncu-rep", "kernels.ncu-rep"}}, // the last: what the ncu command that report names would write
 		{torch, []string{"trace.json.gz", "before.json.gz", "after.json.gz"}},
-		{demoCapture, []string{demoPath}},
+		{demoCapture, []string{demoPath, "train.spools/1.spool"}},                                                            // a recording and a spool are made of the same chunks
 		{db, []string{"run.sqlite", "before.sqlite", "after.sqlite", "before/1.sqlite", "after/1.sqlite", "after/2.sqlite"}}, // packed or not is seen from the content
 	} {
 		for _, path := range kind.paths {
@@ -107,8 +108,27 @@ func wantStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ofTheMachine is the exit status of commands where there is no GPU.
-var ofTheMachine = map[string]int{"doctor": No, "monitor": Wrong}
+// everyTopic is every command and subcommand.
+func everyTopic() (out []topic) {
+	env := &Env{shelf: All}
+	tree(env)
+	var add func(t topic)
+	add = func(t topic) {
+		out = append(out, t)
+		for _, s := range t.subs {
+			add(s)
+		}
+	}
+	for _, c := range All {
+		add(env.topic(c, c.Name))
+	}
+	return out
+}
+
+// ofTheMachine is the exit status of commands where there is no GPU, no recorded program and no long history.
+var ofTheMachine = map[string]int{
+	"doctor": No, "monitor": Wrong, "record start": No, "record stop": No, "history blame": NoVerdict,
+}
 
 // Every example of every help text runs and succeeds, but for what a machine without a GPU cannot do.
 func TestExamples(t *testing.T) {
@@ -122,24 +142,24 @@ func TestExamples(t *testing.T) {
 	if status := Main(predict, strings.NewReader(""), io.Discard, io.Discard); status != Done {
 		t.Fatalf("%v: exit status %d", predict, status)
 	}
-	for _, c := range All {
+	for _, c := range everyTopic() {
 		if len(c.Examples) == 0 {
-			t.Errorf("%s has no example", c.Name)
+			t.Errorf("%s has no example", c.path)
 		}
 		for _, e := range c.Examples {
 			words, err := splitWords(e)
 			if err != nil { // a glob that no file matches, which a shell leaves as it is
 				words = strings.Fields(strings.ReplaceAll(e, "'", ""))
 			}
-			if len(words) < 2 || words[0] != "lacuna" || words[1] != c.Name {
-				t.Errorf("%s: example %q is not of it", c.Name, e)
+			if !strings.HasPrefix(e+" ", "lacuna "+c.path+" ") {
+				t.Errorf("%s: example %q is not of it", c.path, e)
 				continue
 			}
 			if c.Name == "demo" { // it writes over nothing
 				os.Remove(demoPath)
 			}
 			var out, errs bytes.Buffer
-			if status := Main(words[1:], strings.NewReader(""), &out, &errs); status != Done && status != ofTheMachine[c.Name] {
+			if status := Main(words[1:], strings.NewReader(""), &out, &errs); status != Done && status != ofTheMachine[c.path] {
 				t.Errorf("%s: exit status %d: %s", e, status, errs.String())
 			}
 		}
@@ -149,8 +169,8 @@ func TestExamples(t *testing.T) {
 // Help is for terminals of 80 columns and says purpose, examples, flags and exit status.
 func TestHelp(t *testing.T) {
 	calls := [][]string{nil, {"--help"}, {"help"}, {"stats", "--list"}, {"whatif", "--list"}}
-	for _, c := range All {
-		calls = append(calls, []string{c.Name, "--help"}, []string{"help", c.Name})
+	for _, c := range everyTopic() {
+		calls = append(calls, append(strings.Fields(c.path), "--help"), append([]string{"help"}, strings.Fields(c.path)...))
 	}
 	for _, name := range tableNames() {
 		calls = append(calls, []string{"stats", "--help", name})
@@ -168,12 +188,17 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%v: %d columns: %s", args, len([]rune(line)), line)
 			}
 		}
-		if len(args) == 2 && args[1] == "--help" {
-			first, _, _ := strings.Cut(strings.TrimLeft((&Env{shelf: All}).find(args[0]).Doc, "\n"), "\n") // of its lines, with its indent
-			for _, part := range []string{"Usage: lacuna " + args[0], "\n  lacuna " + args[0], "\n" + first + "\n", "Exit status: 0 done"} {
-				if !strings.Contains(out.String(), part) {
-					t.Errorf("%v lacks %q", args, part)
-				}
+	}
+	for _, c := range everyTopic() {
+		text := helpText(c)
+		first, _, _ := strings.Cut(strings.TrimLeft(c.Doc, "\n"), "\n") // of its lines, with its indent
+		parts := []string{"Usage: lacuna " + c.path, "\n  lacuna " + c.path, "\n" + first + "\n", "Exit status: 0 done"}
+		for _, s := range c.subs {
+			parts = append(parts, fmt.Sprintf("\n  %-13s%s\n", s.Name, s.Title))
+		}
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %q", c.path, part)
 			}
 		}
 	}
@@ -407,19 +432,21 @@ func TestReadmeShowsOutput(t *testing.T) {
 }
 
 func TestManPagesAreClean(t *testing.T) {
-	for _, c := range All {
+	for _, c := range everyTopic() {
 		var out bytes.Buffer
-		if status := Main([]string{"help", c.Name, "--format", "man"}, nil, &out, io.Discard); status != Done {
-			t.Fatalf("%s has no man page", c.Name)
+		call := append([]string{"help", "--format", "man"}, strings.Fields(c.path)...)
+		if status := Main(call, nil, &out, io.Discard); status != Done {
+			t.Fatalf("%s has no man page", c.path)
 		}
 		for _, line := range strings.Split(out.String(), "\n") {
 			if strings.HasPrefix(line, ".") && !strings.HasPrefix(line, ".TH ") && !strings.HasPrefix(line, ".SH ") &&
+				!strings.HasPrefix(line, ".SS ") &&
 				!strings.HasPrefix(line, ".B ") && line != ".TP" && line != ".PP" && line != ".nf" && line != ".fi" {
-				t.Errorf("%s: %q is no request that man pages use", c.Name, line)
+				t.Errorf("%s: %q is no request that man pages use", c.path, line)
 			}
 		}
 		if text := out.String(); writers.Printable(strings.ReplaceAll(text, "\n", "")) != strings.ReplaceAll(text, "\n", "") {
-			t.Errorf("%s: unprintable characters", c.Name)
+			t.Errorf("%s: unprintable characters", c.path)
 		}
 	}
 }

@@ -50,27 +50,38 @@ func tree(env *Env) *cobra.Command {
 	root.SetErr(env.Err)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { env.asked = env.help(cmd, cmd.Flags().Args()) })
 	for _, c := range env.shelf {
-		root.AddCommand(env.hang(c))
+		root.AddCommand(env.hang(c, c.Name))
 	}
 	root.SetFlagErrorFunc(flagError)
 	return root
 }
 
-// hang makes a cobra command of one of the shelf's.
-func (e *Env) hang(c *Command) *cobra.Command {
-	x := &cobra.Command{Use: c.Name + " " + c.Args, Short: c.Title, DisableFlagsInUseLine: true}
+// hang makes a cobra command of one of the shelf's, with its subcommands; path is what is called: history add.
+func (e *Env) hang(c *Command, path string) *cobra.Command {
+	x := &cobra.Command{Use: c.Name + " " + c.Args, Aliases: c.Aliases, Short: c.Title, DisableFlagsInUseLine: true}
 	x.Flags().BoolP("help", "h", false, "print this help")
 	_ = x.Flags().MarkHidden("help")
-	run := c.Setup(x.Flags())
+	run := c.needSub(path)
+	if c.Setup != nil {
+		run = c.Setup(x.Flags())
+	}
+	for _, s := range c.Sub {
+		x.AddCommand(e.hang(s, path+" "+s.Name))
+	}
 	x.Args = cobra.ArbitraryArgs
 	if c.Args == "" {
 		x.Args = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return errCall("%s takes no argument, got %q; lacuna %s --help", c.Name, args[0], c.Name)
+				return errCall("%s takes no argument, got %q; lacuna %s --help", path, args[0], path)
 			}
 			return nil
 		}
+	}
+	switch {
+	case c.Args == "" || c.Setup == nil:
 		x.ValidArgsFunction = cobra.NoFileCompletions
+	case len(c.Sub) > 0: // files beside the subcommands
+		x.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	x.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := e.checkFlags(args); err != nil {
@@ -83,7 +94,7 @@ func (e *Env) hang(c *Command) *cobra.Command {
 			return find(cmd.Context(), args, word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		if err := x.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(fmt.Sprintf("commands: %s completes --%s: %v", c.Name, flag, err)) // a mistake in the command
+			panic(fmt.Sprintf("commands: %s completes --%s: %v", path, flag, err)) // a mistake in the command
 		}
 	}
 	for flag, values := range c.Complete {
@@ -91,20 +102,11 @@ func (e *Env) hang(c *Command) *cobra.Command {
 		if flag == "" {
 			x.ValidArgsFunction = complete
 		} else if err := x.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(fmt.Sprintf("commands: %s completes --%s: %v", c.Name, flag, err)) // a mistake in the command
+			panic(fmt.Sprintf("commands: %s completes --%s: %v", path, flag, err)) // a mistake in the command
 		}
 	}
+	completeChoices(x)
 	return x
-}
-
-// find is the shelf's command of a name, or nil.
-func (e *Env) find(name string) *Command {
-	for _, c := range e.shelf {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
 }
 
 func (e *Env) noCommand(name string) error {
@@ -124,25 +126,22 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
 	var bad *pflag.InvalidValueError
+	path := pathOf(cmd)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return err
 	case errors.As(err, &unknown):
-		name := unknown.GetSpecifiedName()
-		if unknown.GetSpecifiedShortnames() != "" {
-			return errCall("%s: no flag -%s; flags are %s", cmd.Name(), name, strings.Join(flagNames(cmd), " "))
-		}
-		if near, ok := nearest("--"+name, flagNames(cmd)); ok {
-			return errCall("%s: no flag --%s; did you mean %s?", cmd.Name(), name, near)
-		}
-		return errCall("%s: no flag --%s; flags are %s", cmd.Name(), name, strings.Join(flagNames(cmd), " "))
+		return noFlag(cmd, unknown)
 	case errors.As(err, &empty):
 		value, _ := pflag.UnquoteUsage(empty.GetFlag())
-		return errCall("%s: --%s needs a value: --%s %s", cmd.Name(), empty.GetFlag().Name, empty.GetFlag().Name, value)
+		return errCall("%s: --%s needs a value: --%s %s", path, empty.GetFlag().Name, empty.GetFlag().Name, value)
 	case errors.As(err, &bad):
-		return errCall("%s: --%s %s: want %s", cmd.Name(), bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
+		if c, ok := bad.GetFlag().Value.(*choice); ok {
+			return oneOf("--"+bad.GetFlag().Name, bad.GetValue(), c.words)
+		}
+		return errCall("%s: --%s %s: want %s", path, bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
 	}
-	return errCall("%s: %w", cmd.Name(), err)
+	return errCall("%s: %w", path, err)
 }
 
 // wanted is a flag's type in words.
@@ -150,6 +149,8 @@ func wanted(kind string) string {
 	switch kind {
 	case "int", "uint64":
 		return "a whole number"
+	case "count":
+		return "a whole number from 1"
 	case "intSlice":
 		return "whole numbers, with commas"
 	case "duration":

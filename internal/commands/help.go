@@ -9,10 +9,11 @@ import (
 
 var helpCommand = Command{
 	Name:  "help",
-	Args:  "[COMMAND]",
+	Args:  "[COMMAND [SUBCOMMAND]]",
 	Title: "Explain a command; also as a man page",
 	Examples: []string{
 		"lacuna help report",
+		"lacuna help history add",
 		"lacuna help report --format man -o lacuna-report.1",
 	},
 	Complete: map[string]func() []string{"format": helpFormats},
@@ -22,16 +23,14 @@ var helpCommand = Command{
 			if err := oneOf("--format", *format, helpFormats()); err != nil {
 				return err
 			}
-			if len(args) > 1 {
-				return errCall("help: want one COMMAND, got %d", len(args))
+			if len(args) == 0 {
+				return env.write(func(w io.Writer) error { return writeText(w, env.rootManual(*format)) })
 			}
-			var c *Command
-			if len(args) == 1 {
-				if c = env.find(args[0]); c == nil {
-					return env.noCommand(args[0])
-				}
+			t, err := env.lookup(args)
+			if err != nil {
+				return err
 			}
-			return env.write(func(w io.Writer) error { return writeText(w, env.manual(c, *format)) })
+			return env.write(func(w io.Writer) error { return writeText(w, t.manual(*format)) })
 		}
 	},
 }

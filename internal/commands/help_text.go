@@ -46,23 +46,30 @@ func rootHelp(env *Env) string {
 }
 
 // helpText is the help of a command.
-func helpText(c *Command, own, common *pflag.FlagSet) string {
+func helpText(t topic) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: lacuna %s\n\n%s.\n", strings.TrimSpace(c.Name+" [flags] "+c.Args), c.Title)
-	if len(c.Examples) > 0 {
+	fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.Join(t.usage(), "\n       "), t.Title)
+	if len(t.Examples) > 0 {
 		b.WriteString("\n")
 	}
-	for _, e := range c.Examples {
+	for _, e := range t.Examples {
 		b.WriteString("  " + e + "\n")
 	}
-	if doc := c.doc(); doc != "" {
+	if doc := t.doc(); doc != "" {
 		b.WriteString("\n" + doc + "\n")
 	}
-	if own.HasAvailableFlags() {
-		b.WriteString("\nFlags:\n" + flagUsages(own))
+	if len(t.subs) > 0 {
+		b.WriteString("\nSubcommands:\n")
+		for _, s := range t.subs {
+			fmt.Fprintf(&b, "  %-13s%s\n", s.Name, s.Title)
+		}
+		fmt.Fprintf(&b, "\nlacuna %s SUBCOMMAND --help has the flags and examples of one.\n", t.path)
 	}
-	b.WriteString("\nFlags of every command:\n" + flagUsages(common))
-	b.WriteString("\n" + exitText(c))
+	if t.own.HasAvailableFlags() {
+		b.WriteString("\nFlags:\n" + flagUsages(t.own))
+	}
+	b.WriteString("\nFlags of every command:\n" + flagUsages(t.common))
+	b.WriteString("\n" + exitText(t.Command))
 	return b.String()
 }
 
@@ -78,14 +85,17 @@ func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 
 // help answers --help.
 func (e *Env) help(cmd *cobra.Command, words []string) error {
-	c := e.find(cmd.Name())
-	switch {
-	case c == nil:
+	if !cmd.HasParent() {
 		return writeText(e.Out, rootHelp(e))
-	case c.Help != nil && len(words) > 0:
-		return c.Help(e, words)
 	}
-	return writeText(e.Out, helpText(c, ownFlags(cmd), e.root.PersistentFlags()))
+	t, err := e.lookup(strings.Fields(pathOf(cmd)))
+	switch {
+	case err != nil:
+		return err
+	case t.Help != nil && len(words) > 0:
+		return t.Help(e, words)
+	}
+	return writeText(e.Out, helpText(t))
 }
 
 func writeText(w io.Writer, text string) error {

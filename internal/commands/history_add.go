@@ -8,11 +8,49 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"lacuna/internal/history"
 	"lacuna/internal/measure"
 )
 
-func (c *historyCall) add(ctx context.Context, env *Env, args []string) error {
+var historyAddCommand = &Command{
+	Name:  "add",
+	Args:  "INPUT...",
+	Title: "Keep the runs in captures, kernel reports and measure files",
+	Doc: `
+Commit and branch come from git, unless --commit and --branch are given.`,
+	Examples: []string{
+		"lacuna history add run.sqlite --program train.py",
+		"lacuna history add after.sqlite --program train.py --commit 4f2a91c",
+	},
+	Setup: func(flags *pflag.FlagSet) Run {
+		c := &historyAddCall{
+			store:   storeFlag(flags),
+			format:  choose(flags, "format", "`FORMAT` is text or json", "text", "json"),
+			program: flags.String("program", "", "what ran is `NAME`, where the input does not say"),
+			branch:  flags.String("branch", "", "the runs' branch is `NAME`"),
+			commit:  flags.String("commit", "", "the runs' `COMMIT`, if it is not git's HEAD"),
+			labels:  flags.StringArray("label", nil, "say also `NAME=VALUE` of the runs; may be repeated"),
+			steps:   flags.String("steps", "", "of captures, only the steps at positions `A:B`"),
+			pattern: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+			rank:    optionalInt(flags, "rank", "of recordings of several ranks, rank `N` (default the slowest)"),
+		}
+		return c.run
+	},
+}
+
+// A historyAddCall is the flags of history add.
+type historyAddCall struct {
+	store, format, program, branch, commit, steps, pattern *string
+	labels                                                 *[]string
+	rank                                                   *int
+}
+
+func (c *historyAddCall) run(ctx context.Context, env *Env, args []string) error {
+	if len(args) == 0 {
+		return errCall("history add: want INPUT")
+	}
 	labels, err := parseLabels(*c.labels)
 	if err != nil {
 		return err
@@ -21,7 +59,7 @@ func (c *historyCall) add(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	place, err := c.place()
+	place, err := historyPlace(*c.store)
 	if err != nil {
 		return err
 	}
@@ -52,7 +90,7 @@ func (c *historyCall) add(ctx context.Context, env *Env, args []string) error {
 }
 
 // saved says what was kept.
-func (c *historyCall) saved(w io.Writer, s *history.Store, entries []history.Entry, keys []string, present int) error {
+func (c *historyAddCall) saved(w io.Writer, s *history.Store, entries []history.Entry, keys []string, present int) error {
 	if *c.format == "json" {
 		return json.NewEncoder(w).Encode(map[string]any{"schema": 1, "store": s.Name, "runs": keys, "added": len(keys) - present, "present": present})
 	}
@@ -76,7 +114,7 @@ func (c *historyCall) saved(w io.Writer, s *history.Store, entries []history.Ent
 }
 
 // entries says of each run which commit it is of: by the flags, by its own labels, by git.
-func (c *historyCall) entries(ctx context.Context, env *Env, runs []*measure.Run, labels []measure.Pair) (out []history.Entry) {
+func (c *historyAddCall) entries(ctx context.Context, env *Env, runs []*measure.Run, labels []measure.Pair) (out []history.Entry) {
 	asked := make(map[string]checkout)
 	ask := func(commit string) checkout {
 		if _, ok := asked[commit]; !ok {

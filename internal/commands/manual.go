@@ -4,39 +4,29 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// manual is the help of a command, or of the program if c is nil, in a format of the help command.
-func (e *Env) manual(c *Command, format string) string {
-	if c == nil {
-		switch format {
-		case "markdown":
-			return e.indexPage()
-		case "man":
-			return e.rootManPage()
-		}
-		return rootHelp(e)
-	}
-	own := ownFlags(e.cobra(c))
+// rootManual is the help of the program in a format of the help command.
+func (e *Env) rootManual(format string) string {
 	switch format {
 	case "markdown":
-		return markdownPage(c, own, e.root.PersistentFlags())
+		return e.indexPage()
 	case "man":
-		return manPage(c, own, e.root.PersistentFlags())
+		return e.rootManPage()
 	}
-	return helpText(c, own, e.root.PersistentFlags())
+	return rootHelp(e)
 }
 
-// cobra is the cobra command that was made of c.
-func (e *Env) cobra(c *Command) *cobra.Command {
-	for _, x := range e.root.Commands() {
-		if x.Name() == c.Name {
-			return x
-		}
+// manual is the help of a command in a format of the help command.
+func (t topic) manual(format string) string {
+	switch format {
+	case "markdown":
+		return markdownPage(t)
+	case "man":
+		return manPage(t)
 	}
-	panic("commands: " + c.Name + " is not on the shelf")
+	return helpText(t)
 }
 
 // Pages is the generated pages of docs/cli by file name.
@@ -45,7 +35,7 @@ func Pages() map[string]string {
 	tree(env)
 	pages := map[string]string{"README.md": env.indexPage()}
 	for _, c := range All {
-		pages[c.Name+".md"] = env.manual(c, "markdown")
+		pages[c.Name+".md"] = markdownPage(env.topic(c, c.Name))
 	}
 	return pages
 }
@@ -66,22 +56,39 @@ func (e *Env) indexPage() string {
 // block is text as a block of code.
 func block(text string) string { return "```\n" + strings.TrimRight(text, "\n") + "\n```\n" }
 
-func markdownPage(c *Command, own, common *pflag.FlagSet) string {
+// markdownPage is the page of a command, with a section for each of its subcommands.
+func markdownPage(t topic) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# lacuna %s\n\n%s.\n\n", generated, c.Name, c.Title)
-	b.WriteString(block(strings.TrimSpace("lacuna " + c.Name + " [flags] " + c.Args)))
-	if len(c.Examples) > 0 {
-		b.WriteString("\n## Examples\n\n" + block(strings.Join(c.Examples, "\n")))
+	fmt.Fprintf(&b, "%s# lacuna %s\n\n", generated, t.path)
+	markdownBody(&b, t, "##")
+	b.WriteString("\n## Flags of every command\n\n" + block(flagUsages(t.common)))
+	b.WriteString("\n" + exitText(t.Command))
+	for _, s := range t.subs {
+		fmt.Fprintf(&b, "\n## lacuna %s\n\n", s.path)
+		markdownBody(&b, s, "###")
+		b.WriteString("\n" + exitText(s.Command))
 	}
-	if doc := c.doc(); doc != "" {
-		b.WriteString("\n## What it does\n\n" + indentedAsCode(doc) + "\n")
-	}
-	if own.HasAvailableFlags() {
-		b.WriteString("\n## Flags\n\n" + block(flagUsages(own)))
-	}
-	b.WriteString("\n## Flags of every command\n\n" + block(flagUsages(common)))
-	b.WriteString("\n" + exitText(c))
 	return b.String()
+}
+
+// markdownBody writes what is a command's own; level is the mark of its headings.
+func markdownBody(b *strings.Builder, t topic, level string) {
+	b.WriteString(t.Title + ".\n\n" + block(strings.Join(t.usage(), "\n")))
+	if len(t.subs) > 0 {
+		fmt.Fprintf(b, "\n%s Subcommands\n\n| subcommand | does |\n|---|---|\n", level)
+	}
+	for _, s := range t.subs {
+		fmt.Fprintf(b, "| [`lacuna %s`](#lacuna-%s) | %s |\n", s.path, strings.ReplaceAll(s.path, " ", "-"), s.Title)
+	}
+	if len(t.Examples) > 0 {
+		b.WriteString("\n" + level + " Examples\n\n" + block(strings.Join(t.Examples, "\n")))
+	}
+	if doc := t.doc(); doc != "" {
+		b.WriteString("\n" + level + " What it does\n\n" + indentedAsCode(doc) + "\n")
+	}
+	if t.own.HasAvailableFlags() {
+		b.WriteString("\n" + level + " Flags\n\n" + block(flagUsages(t.own)))
+	}
 }
 
 // indentedAsCode indents lines that are indented already so that Markdown keeps them as they are.
@@ -95,20 +102,37 @@ func indentedAsCode(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// manPage is a page for man(1).
-func manPage(c *Command, own, common *pflag.FlagSet) string {
+// manPage is a page for man(1), with a part for each subcommand.
+func manPage(t topic) string {
 	var b strings.Builder
-	name := "lacuna-" + c.Name
-	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), name, roff(c.Title))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B lacuna %s\n[flags] %s\n", c.Name, roff(c.Args))
-	if doc := c.doc(); doc != "" {
+	name := "lacuna-" + strings.ReplaceAll(t.path, " ", "-")
+	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), name, roff(t.Title))
+	b.WriteString(".SH SYNOPSIS\n")
+	if t.Setup != nil {
+		fmt.Fprintf(&b, ".B lacuna %s\n[flags] %s\n", t.path, roff(t.Args))
+	}
+	if len(t.subs) > 0 {
+		fmt.Fprintf(&b, ".PP\n.B lacuna %s\nSUBCOMMAND [flags] ...\n", t.path)
+	}
+	if doc := t.doc(); doc != "" {
 		b.WriteString(".SH DESCRIPTION\n" + roffText(doc))
 	}
-	if len(c.Examples) > 0 {
-		b.WriteString(".SH EXAMPLES\n" + verbatim(strings.Join(c.Examples, "\n")))
+	if len(t.Examples) > 0 {
+		b.WriteString(".SH EXAMPLES\n" + verbatim(strings.Join(t.Examples, "\n")))
 	}
-	b.WriteString(".SH FLAGS\n" + manFlags(own) + manFlags(common))
-	b.WriteString(".SH EXIT STATUS\n" + roff(strings.TrimPrefix(exitText(c), "Exit status: ")))
+	if len(t.subs) > 0 {
+		b.WriteString(".SH SUBCOMMANDS\n")
+	}
+	for _, s := range t.subs {
+		calls := strings.Join(append(s.usage(), s.Examples...), "\n")
+		fmt.Fprintf(&b, ".SS %s\n%s.\n%s", roff(s.Name), roff(s.Title), verbatim(calls))
+		if doc := s.doc(); doc != "" {
+			b.WriteString(roffText(doc))
+		}
+		b.WriteString(manFlags(s.own))
+	}
+	b.WriteString(".SH FLAGS\n" + manFlags(t.own) + manFlags(t.common))
+	b.WriteString(".SH EXIT STATUS\n" + roff(strings.TrimPrefix(exitText(t.Command), "Exit status: ")))
 	return b.String()
 }
 

@@ -36,11 +36,8 @@ one, sh -c.
 Ctrl-C stops recording and saves, whatever the program does; Ctrl-C again kills
 it. The exit status is the program's.
 
-  start    begin recording, in a program that was started with --armed, or again
-  stop     stop, pack what there is, and print the report; the program goes on
-  status   what each recorded process does
-  pack     pack into one file the folder NAME.spools, which stays if lacuna is
-           killed itself: lacuna record pack NAME.spools
+The subcommands speak to programs that are recorded already. A program of such
+a name is recorded behind --: lacuna record -- start.
 
 With --with, nsys or ncu records instead, called as suits the flags. With
 --print torch|nvtx SCRIPT, nothing is recorded: it prints a patch that makes the
@@ -55,34 +52,31 @@ docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 		"lacuna record --with nsys --dry-run -- python train.py",
 		"lacuna record --print nvtx train.py",
 	},
-	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "with": withTools, "print": instrument.Kinds, "format": statusFormats},
+	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "with": withTools, "print": instrument.Kinds},
 	No:       "start or stop reached no program",
+	Sub:      []*Command{recordStartCommand, recordStopCommand, recordStatusCommand, recordPackCommand},
 	Setup: func(flags *pflag.FlagSet) Run {
 		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
 		c := &recordCall{
 			flags:    flags,
-			force:    flags.BoolP("force", "f", false, "write over FILE if it is there"),
-			noReport: flags.Bool("no-report", false, "only record; lacuna report FILE has the report"),
+			force:    forceFlag(flags),
 			delay:    flags.Duration("delay", 0, "begin `TIME` (30s, 5m) after each process has started"),
 			duration: flags.Duration("duration", 0, "record for `TIME`, then let the program run on"),
 			steps:    flags.String("steps", "", "record the steps at positions `A:B` only, from 0, B excluded: NVTX ranges, see --step-range"),
-			pattern:  flags.String("step-range", "", "ranges called `NAME` are steps, or NAME* that begin so (default: step, iter, iteration, batch and a number)"),
 			window:   flags.String("window", "whole", "`WHEN` is whole, or profiler: from cudaProfilerStart to cudaProfilerStop"),
 			armed:    flags.Bool("armed", false, "record nothing until lacuna record start"),
 			graph:    flags.String("cuda-graph", "node", "`LEVEL` is node: each kernel of a CUDA graph; or whole: a graph's run as one, at less cost"),
 			kinds: flags.String("kinds", "", "record these `KINDS` only, with commas, or all but those with - before them (default: all): "+strings.Join(recordKinds(), ", ")+
 				"; only if named, as they slow every CUDA call: "+strings.Join(recordSlowKinds(), ", ")),
-			sample:   flags.Int("sample", 0, "sample the CPUs too, `HZ` times a second (199), with Python's functions from 3.12 on"),
-			noGPU:    flags.Bool("no-gpu-metrics", false, "do not record clocks, power, temperature and use of the GPUs"),
-			interval: flags.Duration("interval", 100*time.Millisecond, "record the state of the GPUs every `TIME`"),
-			memory:   flags.Int("memory", 0, "at most `MB` of buffers in each process (default 256)"),
-			flush:    flags.Int("flush-ms", 0, "write to disk every `MS` milliseconds, which is what a SIGKILL can lose (default 500)"),
-			spoolDir: flags.String("spool-dir", "", "spools go into `DIR` until they are packed (default: beside FILE)"),
-			cupti:    flags.String("cupti", "", "use the libcupti at `PATH`, and do not search"),
-			yield:    flags.Bool("yield", false, "leave CUPTI to another tool in the program, and record the rest"),
-			pids:     flags.IntSlice("pid", nil, "start, stop, status: of process `PID`; may be repeated"),
-			all:      flags.Bool("all", false, "start, stop: every recorded program of yours on this machine"),
-			format:   flags.String("format", "text", "status: `FORMAT` is text or json"),
+			sample:     flags.Int("sample", 0, "sample the CPUs too, `HZ` times a second (199), with Python's functions from 3.12 on"),
+			noGPU:      flags.Bool("no-gpu-metrics", false, "do not record clocks, power, temperature and use of the GPUs"),
+			interval:   flags.Duration("interval", 100*time.Millisecond, "record the state of the GPUs every `TIME`"),
+			memory:     flags.Int("memory", 0, "at most `MB` of buffers in each process (default 256)"),
+			flush:      flags.Int("flush-ms", 0, "write to disk every `MS` milliseconds, which is what a SIGKILL can lose (default 500)"),
+			spoolDir:   flags.String("spool-dir", "", "spools go into `DIR` until they are packed (default: beside FILE)"),
+			cupti:      flags.String("cupti", "", "use the libcupti at `PATH`, and do not search"),
+			yield:      flags.Bool("yield", false, "leave CUPTI to another tool in the program, and record the rest"),
+			recordView: viewFlags(flags),
 		}
 		flags.Lookup("sample").NoOptDefVal = "199"
 		c.other = recordOtherFlags(flags)
@@ -90,9 +84,13 @@ docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 	},
 }
 
-func graphLevels() []string   { return []string{"node", "whole"} }
-func windowNames() []string   { return []string{string(record.Whole), string(record.Profiler)} }
-func statusFormats() []string { return []string{"text", "json"} }
+func graphLevels() []string { return []string{"node", "whole"} }
+func windowNames() []string { return []string{string(record.Whole), string(record.Profiler)} }
+
+// forceFlag declares --force, of what writes a recording.
+func forceFlag(flags *pflag.FlagSet) *bool {
+	return flags.BoolP("force", "f", false, "write over FILE if it is there")
+}
 
 // recordKinds is what the agent can record (LACUNA_KINDS in agent/agent.h).
 func recordKinds() []string {
@@ -108,21 +106,16 @@ func recordParts() []string {
 }
 
 type recordCall struct {
-	flags                                                         *pflag.FlagSet
-	force, noReport, armed, noGPU, yield, all                     *bool
-	delay, duration, interval                                     *time.Duration
-	steps, pattern, window, graph, kinds, spoolDir, cupti, format *string
-	sample, memory, flush                                         *int
-	pids                                                          *[]int
-	other                                                         recordOther
+	recordView
+	flags                                        *pflag.FlagSet
+	force, armed, noGPU, yield                   *bool
+	delay, duration, interval                    *time.Duration
+	steps, window, graph, kinds, spoolDir, cupti *string
+	sample, memory, flush                        *int
+	other                                        recordOther
 }
 
 func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
-	if len(args) > 0 && c.flags.ArgsLenAtDash() < 0 {
-		if v := recordVerb(args[0]); v != nil {
-			return c.runVerb(ctx, env, v, args[1:])
-		}
-	}
 	if done, err := c.other.run(ctx, env, c, args); done {
 		return err
 	}
@@ -154,7 +147,7 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		var start *record.StartError
 		if errors.As(err, &start) {
-			return &statusError{status: start.Status, err: fmt.Errorf("record: %w", err)}
+			return &statusError{status: start.Status, err: fmt.Errorf("record: %w%s", err, c.subHint(env, args[0]))}
 		}
 		return fmt.Errorf("record: %w", err)
 	}
@@ -162,6 +155,14 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	return c.ending(ctx, env, result)
+}
+
+// subHint is the subcommand that a program which cannot be started may be a misspelling of.
+func (c *recordCall) subHint(env *Env, program string) string {
+	if near, ok := nearest(program, named(env.shelf, "record").subNames()); ok && c.flags.ArgsLenAtDash() < 0 {
+		return fmt.Sprintf("; did you mean lacuna record %s?", near)
+	}
+	return ""
 }
 
 // options checks the call.
@@ -172,11 +173,6 @@ func (c *recordCall) options(env *Env, args []string) (record.Options, error) {
 		Flush: time.Duration(*c.flush) * time.Millisecond, MemoryMB: *c.memory, SampleHz: *c.sample, Interval: *c.interval,
 		In: env.In, Out: env.Out, Err: env.Err,
 		Notice: func(text string) { env.remark("%s", text) }, Progress: env.recordProgress(),
-	}
-	for _, name := range []string{"pid", "all", "format"} {
-		if c.flags.Changed(name) {
-			return o, errCall("record: --%s is of lacuna record start, stop and status", name)
-		}
 	}
 	if _, err := strconv.Atoi(args[0]); err == nil && c.flags.Changed("sample") {
 		return o, errCall("record: %s is no program; a number goes with --sample by =: --sample=%s", args[0], args[0])

@@ -20,6 +20,20 @@ import (
 	"lacuna/internal/writers"
 )
 
+// A recordView is the flags of what prints the report of a recording.
+type recordView struct {
+	noReport *bool
+	pattern  *string // --step-range
+}
+
+func viewFlags(flags *pflag.FlagSet) recordView {
+	return recordView{
+		noReport: flags.Bool("no-report", false, "only record; lacuna report FILE has the report"),
+		pattern: flags.String("step-range", "",
+			"ranges called `NAME` are steps, or NAME* that begin so (default: step, iter, iteration, batch and a number)"),
+	}
+}
+
 // programVersion is the version of this program, for the files that it writes.
 func programVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
@@ -94,7 +108,7 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 
 // report prints the report of recordings to stderr, unless nobody wants it; latest: of what was recorded last. What goes wrong with
 // it takes nothing from the recording.
-func (c *recordCall) report(ctx context.Context, env *Env, paths []string, latest bool) {
+func (c recordView) report(ctx context.Context, env *Env, paths []string, latest bool) {
 	call := "lacuna report"
 	for _, path := range paths {
 		call += " " + writers.ShellWord(path)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,17 @@ func (o recordOther) run(ctx context.Context, env *Env, c *recordCall, args []st
 		return true, errCall("record: --line, --function and --whole go with --print torch or --print nvtx")
 	}
 	return false, nil
+}
+
+// takesOnly refuses flags that are given and are not among those that this use of record takes: --with ncu.
+func (c *recordCall) takesOnly(env *Env, use, flags string) (err error) {
+	taken := strings.Fields(flags)
+	c.flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(taken, f.Name) && !strings.HasPrefix(use, "--"+f.Name+" ") && env.root.PersistentFlags().Lookup(f.Name) == nil && err == nil {
+			err = errCall("record %s: takes no --%s; it takes --%s", use, f.Name, strings.Join(taken, " --"))
+		}
+	})
+	return err
 }
 
 // runWith makes of record's flags what its tool can do of them.

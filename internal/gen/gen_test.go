@@ -32,6 +32,7 @@ func TestItems(t *testing.T) {
 		{"package x\nvar b = Table{Name: \"a\"}\nvar (\n\tn = 5\n\ta, c = Table{Name: `b`}, other{Name: \"x\"}\n)\n", "b a"},
 		{"package x\nvar a = Table{Title: \"a\"}\n", "a has no Name"},
 		{"package x\nvar a = Table{Name: \"a\"}\nvar b = Table{Name: \"a\"}\n", `Table "a" is declared at`},
+		{"package x\nvar a = &Table{Name: \"a\"}\n", ""}, // of another item: a subcommand
 		{"package x\nfunc f() { var a = Table{Name: \"a\"} }\n", ""},
 		{"package x\nvar a = Table{\n", "expected"},
 	} {
