@@ -17,7 +17,7 @@ const (
 	PartPython                         // PyCalls
 	PartRanges                         // Ranges, Marks, DeviceRanges, Domains
 	PartPayloads                       // Ranges: payloads
-	PartMemory                         // AllocEvents, DeviceAllocs, PageFaults
+	PartMemory                         // AllocEvents, DeviceAllocs
 	PartOS                             // OSCalls
 	PartLibs                           // LibCalls
 	PartMPI                            // MPI
@@ -27,6 +27,7 @@ const (
 	PartSched                          // Sched
 	PartCounters                       // Tracks and Counters
 	PartOverheads                      // Overheads and Diagnostics
+	PartFaults                         // PageFaults
 	partEnd
 )
 
