@@ -36,7 +36,7 @@ var Format = reader.Format{
 5.7 % of the step in launch-bound loops. The nodes of a graph: 0.993 ms traced, 0.942 not, for 312.`,
 	Fills: []reader.Fill{
 		{Parts: model.PartsGPU | model.PartLaunchConfig | model.PartCalls | model.PartOps | model.PartRanges | model.PartOverheads},
-		{Parts: model.PartSyncs, With: "the configuration ENABLE_CUDA_SYNC_EVENTS"},
+		{Parts: model.PartSyncs, With: "_ExperimentalConfig(enable_cuda_sync_events=True)"},
 		{Parts: model.PartOpArgs, With: "record_shapes=True"},
 		{Parts: model.PartPython, With: "with_stack=True"},
 		{Parts: model.PartMemory, With: "profile_memory=True"},
