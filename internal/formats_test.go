@@ -27,7 +27,8 @@ var namers = map[string]string{
 	"accuracy": "names the captures of the corpus by who made them",
 }
 
-// printers is the packages that give what a capture says of itself as it is: its lines of metadata are shown, not asked.
+// printers is the packages that give what a capture says of itself as it is: its lines of metadata are shown, not
+// asked.
 var printers = []string{"model", "evtext", "reader", "report"}
 
 // Nothing outside of readers can tell which tool wrote a capture.
@@ -60,8 +61,8 @@ func TestFormatBlind(t *testing.T) {
 	}
 }
 
-// toolNames is every word that stands for a format or for the tool that writes it. "text" is none: lacuna's own form has
-// no tool, and the word is that of what commands print.
+// toolNames is every word that stands for a format or for the tool that writes it. "text" is none: lacuna's own form
+// has no tool, and the word is that of what commands print.
 func toolNames() map[string]bool {
 	names := make(map[string]bool)
 	for _, f := range readers.All {
@@ -148,7 +149,8 @@ func TestFormatKeys(t *testing.T) {
 		{"commands", `format := "text"`, 0},
 		{"gate", `if opt.Format == "csv" {}`, 0},
 	} {
-		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() {\n"+test.code+"\n}\n", parser.SkipObjectResolution)
+		code := "package x\nfunc f() {\n" + test.code + "\n}\n"
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", code, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,8 +180,9 @@ func TestReadersAreWhole(t *testing.T) {
 	}
 	for _, f := range readers.All {
 		for what, has := range map[string]bool{
-			"Title": f.Title != "", "Doc": strings.TrimSpace(f.Doc) != "", "Clock": f.Clock != "", "Files": f.Files != "", "Sniff": f.Sniff != nil,
-			"Read or Profile": f.Read != nil || f.Profile != nil, "Fills, which says what Read may find": f.Read == nil || f.Fills != nil,
+			"Title": f.Title != "", "Doc": strings.TrimSpace(f.Doc) != "", "Clock": f.Clock != "", "Files": f.Files != "",
+			"Sniff": f.Sniff != nil, "Read or Profile": f.Read != nil || f.Profile != nil,
+			"Fills, which says what Read may find":                f.Read == nil || f.Fills != nil,
 			"Measured, which says how the costs of its Tool were": f.Tool == nil || !f.Tool.Priced() || f.Measured != "",
 			"Tool, since it has a Maker and a timeline":           f.Read == nil || f.Maker == "" || f.Tool != nil,
 		} {
@@ -237,7 +240,12 @@ func declares(d *ast.GenDecl, name string) bool {
 }
 
 func TestReaderLacks(t *testing.T) {
-	const format, test, fuzz = "package x\nvar Format = reader.Format{}\n", "package x\nfunc TestX(t *testing.T) {}\n", "package x\nfunc FuzzRead(f *testing.F) {}\n"
+	const (
+		format = "package x\nvar Format = reader.Format{}\n"
+		local  = "package x\nfunc f() { var Format = 1 }\n"
+		test   = "package x\nfunc TestX(t *testing.T) {}\n"
+		fuzz   = "package x\nfunc FuzzRead(f *testing.F) {}\n"
+	)
 	for _, c := range []struct {
 		files map[string]string
 		want  string
@@ -247,7 +255,7 @@ func TestReaderLacks(t *testing.T) {
 		{map[string]string{"x.go": format, "x_test.go": fuzz}, "no test"},
 		{map[string]string{"x.go": format, "fuzz.go": fuzz, "x_test.go": test}, "no func FuzzRead: files come from anywhere"},
 		{map[string]string{"x.go": "package x\n", "x_test.go": test, "y_test.go": fuzz}, "no var Format"},
-		{map[string]string{"x.go": "package x\nfunc f() { var Format = 1 }\n", "x_test.go": test, "y_test.go": fuzz}, "no var Format"},
+		{map[string]string{"x.go": local, "x_test.go": test, "y_test.go": fuzz}, "no var Format"},
 		{map[string]string{}, "no var Format; no test; no func FuzzRead: files come from anywhere"},
 	} {
 		folder := make(fstest.MapFS)

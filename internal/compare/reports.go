@@ -36,7 +36,8 @@ func ofReports(runs []*measure.Run) bool {
 }
 
 func ofReport(r *measure.Run) bool {
-	return r.Tool != "" && !slices.ContainsFunc(r.Measures, func(m measure.Measure) bool { return !strings.HasPrefix(m.Name, kernelPrefix) })
+	other := func(m measure.Measure) bool { return !strings.HasPrefix(m.Name, kernelPrefix) }
+	return r.Tool != "" && !slices.ContainsFunc(r.Measures, other)
 }
 
 // kernelPrefix begins the names of a kernel's measures.

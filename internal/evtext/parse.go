@@ -65,7 +65,8 @@ func newParser() *parser {
 	for _, t := range e.tablesOf(p.trace) {
 		p.tables[t.keyword] = t
 	}
-	p.info, p.tool, p.epoch = e.once("Info", &p.trace.Info), e.once("Tool", &p.trace.Info.Tool), e.once("Epoch", &p.trace.Epoch)
+	p.info, p.tool = e.once("Info", &p.trace.Info), e.once("Tool", &p.trace.Info.Tool)
+	p.epoch = e.once("Epoch", &p.trace.Epoch)
 	for _, t := range p.tables {
 		t.index()
 	}

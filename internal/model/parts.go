@@ -40,8 +40,9 @@ const PartsGPU = PartKernels | PartCopies | PartGraphs
 // partWords is the parts in words, by their place.
 var partWords = [...]string{
 	"kernels", "launch configuration", "copies and memsets", "CUDA graphs", "API calls", "synchronisation", "operators",
-	"shapes and arguments of operators", "Python calls", "ranges and marks", "payloads of ranges", "memory", "OS calls", "library calls",
-	"MPI", "OpenACC", "OpenMP", "CPU samples with stacks", "scheduling", "counters", "the profiler's own overhead", "page faults",
+	"shapes and arguments of operators", "Python calls", "ranges and marks", "payloads of ranges", "memory", "OS calls",
+	"library calls", "MPI", "OpenACC", "OpenMP", "CPU samples with stacks", "scheduling", "counters",
+	"the profiler's own overhead", "page faults",
 }
 
 // Words is the parts of a set, in words.

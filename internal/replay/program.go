@@ -104,7 +104,8 @@ type Program struct {
 	Left int
 	// Inferred is how many waits between streams were inferred from times, because the capture does not hold them.
 	Inferred int
-	// Overhead is the profiler with what it is thought to have added, at this host's pace; the zero value if that is not known.
+	// Overhead is the profiler with what it is thought to have added, at this host's pace; the zero value
+	// if that is not known.
 	Overhead model.Tool
 	// Pace is how fast the host was.
 	Pace Pace

@@ -13,7 +13,8 @@ import (
 // page of its own, NAME.md, written by hand.
 func formatsPage(all []*reader.Format, docs string) string {
 	var b strings.Builder
-	b.WriteString("<!-- Generated from the readers by go generate; do not edit. -->\n# The formats that are read\n\n| format | is | written by | files |\n|---|---|---|---|\n")
+	b.WriteString("<!-- Generated from the readers by go generate; do not edit. -->\n# The formats that are read\n\n" +
+		"| format | is | written by | files |\n|---|---|---|---|\n")
 	for _, f := range all {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", f.Name, f.Name, cell(f.Title), cell(f.Maker), cell(f.Files))
 	}
@@ -58,15 +59,16 @@ func costTable(f *reader.Format) string {
 		what string
 		ns   float64
 	}{
-		{"to each call that issues GPU work", t.CallNs}, {"to each other call", t.OtherNs}, {"to each operator or annotation", t.OpNs},
-		{"to each recorded input of an operator", t.InputNs}, {"to each recorded Python function", t.FrameNs},
+		{"to each call that issues GPU work", t.CallNs}, {"to each other call", t.OtherNs},
+		{"to each operator or annotation", t.OpNs}, {"to each recorded input of an operator", t.InputNs},
+		{"to each recorded Python function", t.FrameNs},
 		{"on the device, to each node of a graph recorded by node", t.NodeNs},
 	} {
 		if x.ns > 0 {
 			fmt.Fprintf(&b, "| %s | %.0f |\n", x.what, x.ns)
 		}
 	}
-	fmt.Fprintf(&b, "\nThe true cost is taken to lie within %.0f %% of it, and a step without the tool to be known to %.0f %% at best. %s\n",
-		100*t.Spread, 100*t.MinShare, text(f.Measured))
+	fmt.Fprintf(&b, "\nThe true cost is taken to lie within %.0f %% of it, and a step without the tool to be known "+
+		"to %.0f %% at best. %s\n", 100*t.Spread, 100*t.MinShare, text(f.Measured))
 	return b.String()
 }

@@ -1,5 +1,5 @@
-// Docs writes the pages that are made from the shelves: docs/formats/README.md, docs/tables, docs/rules, docs/kernelrules, docs/changes, docs/schema and docs/cli. It
-// runs after the lists are current, since it is built from them.
+// Docs writes the pages that are made from the shelves: docs/formats/README.md, docs/tables, docs/rules,
+// docs/kernelrules, docs/changes, docs/schema and docs/cli. It runs after the lists are current, since it is built from them.
 package main
 
 import (

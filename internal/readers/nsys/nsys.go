@@ -33,7 +33,8 @@ user's cache folder.`,
 	Maker: "Nsight Systems",
 	Tool:  &model.Tool{Name: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
 	Measured: `One host (H200, 16 cores, PyTorch 2.11, Nsight Systems 2025.3): twelve loops timed with and without it,
-leave-one-out error 4.3 % of the step in launch-bound loops. The nodes of a graph: 0.993 ms traced, 0.942 not, for 312.`,
+leave-one-out error 4.3 % of the step in launch-bound loops. The nodes of a graph: 0.993 ms traced, 0.942 not, for
+312.`,
 	Fills: []reader.Fill{
 		{Parts: model.PartsGPU | model.PartLaunchConfig | model.PartCalls | model.PartSyncs | model.PartOverheads},
 		{Parts: model.PartRanges | model.PartPayloads, With: "--trace=nvtx"},
