@@ -3,6 +3,8 @@ package changes
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,16 +14,28 @@ import (
 	"lacuna/internal/replay"
 )
 
+// matches is an answer in which a change found something to change.
+var matches = regexp.MustCompile(`(?m): [1-9][0-9]* matched$`)
+
 // TestChanges applies each change to small programs: how much it matches, the step before and after by
 // the rules alone, its bounds from what the change itself is unsure of, and what it takes for granted.
 func TestChanges(t *testing.T) {
 	for _, c := range All {
 		t.Run(c.Name, func(t *testing.T) {
-			golden.CasesWithArgs(t, "testdata/"+c.Name+".txtar", func(t *testing.T, in golden.Case) string {
-				return tell(t, c, in)
+			file, matched := "testdata/"+c.Name+".txtar", false
+			golden.CasesWithArgs(t, file, func(t *testing.T, in golden.Case) string {
+				answer := tell(t, c, in)
+				matched = matched || matches.MatchString(answer)
+				return answer
 			})
+			if !matched {
+				t.Errorf("%s: no case in which the change matches", file)
+			}
 		})
 	}
+	golden.NoStrangers(t, "testdata", func(name string) bool {
+		return slices.ContainsFunc(All, func(c *Change) bool { return c.Name == name })
+	})
 }
 
 // tell answers a case. Its args are the changes to make, as -x takes them, one behind the other.

@@ -74,7 +74,7 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 		e.Assume("as many workers as it takes to keep up with %.3g ms of work a step", perStep/1e6)
 		return n, nil
 	}
-	cores := hostCores(e)
+	cores := max(0, e.Facts.Trace.Info.Cores) // 0: the capture does not say, as those of torch.profiler never do
 	if cores > 0 && count > cores {
 		e.Assume("%d workers on %s do no more than %d", count, one(cores, "core"), cores)
 		count = cores
@@ -88,18 +88,6 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	}
 	e.Assume("%s on %s for %.3g ms of work a step; each takes %.2f times as long as one thread alone (%.2f to %.2f)", one(count, "worker"), on, perStep/1e6, mid, low, high)
 	return n, nil
-}
-
-// hostCores is how many cores the host has; 0: the capture does not say, as those of torch.profiler never do.
-func hostCores(e *replay.Edit) int {
-	for _, m := range e.Facts.Trace.Info.Meta {
-		if m.Key == "CpuCores" {
-			if n, err := strconv.Atoi(strings.TrimSpace(m.Value)); err == nil && n > 0 {
-				return n
-			}
-		}
-	}
-	return 0
 }
 
 // beforeCopies stands for the range of host work that has none, in front of copies to the device.

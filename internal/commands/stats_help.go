@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
 	"lacuna/internal/tables"
 	"lacuna/internal/unit"
 	"lacuna/internal/writers"
@@ -65,9 +67,7 @@ func tableHelp(t *tables.Table) string {
 	if t.Origin != "" {
 		paragraph("Equals " + t.Origin + ".")
 	}
-	if t.Formats != "" {
-		paragraph("Has what it needs: " + t.Formats + ".")
-	}
+	paragraph("Has what it needs: " + reader.Having(readers.All, t.Needs&^t.Spares) + ".")
 	if len(t.Columns) > 0 {
 		b.WriteString("\nColumns:\n")
 	}

@@ -9,9 +9,6 @@ import (
 	"lacuna/internal/stat"
 )
 
-// kernelTool is the tool that watches single kernels: its runs have measures of kernels and no steps.
-const kernelTool = "ncu"
-
 // reportScatter is how much launches of one kernel on the same work scatter under ncu, which locks the clocks, as the
 // standard deviation of the logarithm: seven of nine kernels that public reports launch 2 to 9 times scatter by less than
 // 0.8 % in time and the shares of peak, the other two by much more, as their launches do not have the same work.
@@ -33,14 +30,22 @@ func reportNoise(name string) stat.Noise {
 	return stat.Noise{SD: reportScatter, Runs: reportScatterRuns}
 }
 
-// ofReports says whether runs are kernel reports.
+// ofReports says whether runs are kernel reports: what a tool measured of them is measures of kernels, and no step.
 func ofReports(runs []*measure.Run) bool {
-	return len(runs) > 0 && !slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Tool != kernelTool })
+	return len(runs) > 0 && !slices.ContainsFunc(runs, func(r *measure.Run) bool { return !ofReport(r) })
 }
+
+func ofReport(r *measure.Run) bool {
+	other := func(m measure.Measure) bool { return !strings.HasPrefix(m.Name, kernelPrefix) }
+	return r.Tool != "" && !slices.ContainsFunc(r.Measures, other)
+}
+
+// kernelPrefix begins the names of a kernel's measures.
+const kernelPrefix = "kernel:"
 
 // kernelOf divides the name of a kernel's measure into the kernel and the metric, with its colon.
 func kernelOf(measure string) (kernel, metric string, ok bool) {
-	rest, ok := strings.CutPrefix(measure, "kernel:")
+	rest, ok := strings.CutPrefix(measure, kernelPrefix)
 	at := strings.LastIndexByte(rest, ':')
 	if !ok || at <= 0 || rest[at-1] == ':' {
 		return "", "", false
@@ -98,7 +103,7 @@ func renameKernels(runs []*measure.Run, to map[string]string) []*measure.Run {
 		one.Measures = slices.Clone(r.Measures)
 		for j := range one.Measures {
 			if k, metric, ok := kernelOf(one.Measures[j].Name); ok && to[k] != "" {
-				one.Measures[j].Name = "kernel:" + to[k] + metric
+				one.Measures[j].Name = kernelPrefix + to[k] + metric
 			}
 		}
 		one.Sort()

@@ -77,7 +77,7 @@ func (x *Diagnosis) AddTo(r *report.Report) error {
 	}
 	r.Budget.IdleBecauseOf = x.because
 	now := k.Now()
-	r.Profiler = &report.Profiler{MeasuredStepMs: k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: k.Program.Overhead.Tool}
+	r.Profiler = &report.Profiler{MeasuredStepMs: k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: k.Program.Overhead.Name}
 	d := &desk{k: k, nowNs: now.Ns, unsure: math.Abs(k.SelfError) > maxSelfError}
 	for i := range found.All {
 		d.price(&found.All[i], r)

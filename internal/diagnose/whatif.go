@@ -87,7 +87,7 @@ func ask(k *replay.Pricer, steps *facts.Steps, wanted []string) (*report.WhatIf,
 		NowMs: now.Ns / 1e6, NowLowMs: now.LowNs / 1e6, NowHighMs: now.HighNs / 1e6,
 		PredictedMs: price.Unprofiled.Ns / 1e6, LowMs: price.Unprofiled.LowNs / 1e6, HighMs: price.Unprofiled.HighNs / 1e6,
 		GainMs: price.Gain.Ns / 1e6, GainLowMs: price.Gain.LowNs / 1e6, GainHighMs: price.Gain.HighNs / 1e6,
-		Tool: k.Program.Overhead.Tool,
+		Tool: k.Program.Overhead.Name,
 	}
 	out.CriticalPathMs = perMs(pathOf(k, e))
 	out.Notes = notes(k)

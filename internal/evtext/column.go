@@ -124,6 +124,8 @@ func newColumn(e *env, table, name string, slice reflect.Value) *column {
 		c.word, c.values = true, valuesOf(s, enumCodec(callClasses))
 	case *[]model.RangeKind:
 		c.word, c.values = true, valuesOf(s, enumCodec(rangeKinds))
+	case *[]model.GraphDetail:
+		c.values = valuesOf(s, enumCodec(graphDetails))
 	case *[]bool:
 		c.word, c.values = true, valuesOf(s, boolCodec(c.key))
 	case *[]string:

@@ -45,6 +45,7 @@
 // # Lines that are not rows
 //
 //	info format=kineto rank=0 …   where the capture comes from
+//	tool call=2500 spread=0.35 …  the tool that recorded it, with what that costs (model.Tool)
 //	meta "key" value              one of the file's own metadata
 //	epoch unix=17… clock          what time 0 is
 //	loaded 0x3f                   which model.Parts were read; without it: all

@@ -159,7 +159,13 @@ func full() *model.Trace {
 	}
 	info := reflect.ValueOf(&trace.Info).Elem()
 	for i := range info.NumField() {
-		if info.Field(i).Kind() != reflect.Slice {
+		switch info.Field(i).Kind() {
+		case reflect.Slice:
+		case reflect.Struct:
+			for k := range info.Field(i).NumField() {
+				setAny(info.Field(i).Field(k), trace, &next)
+			}
+		default:
 			setAny(info.Field(i), trace, &next)
 		}
 	}

@@ -37,6 +37,7 @@ type parser struct {
 	trace  *model.Trace
 	tables map[string]*table // by keyword
 	info   *table
+	tool   *table
 	epoch  *table
 	lineNo int
 	steps  int
@@ -64,11 +65,13 @@ func newParser() *parser {
 	for _, t := range e.tablesOf(p.trace) {
 		p.tables[t.keyword] = t
 	}
-	p.info, p.epoch = e.once("Info", &p.trace.Info), e.once("Epoch", &p.trace.Epoch)
+	p.info, p.tool = e.once("Info", &p.trace.Info), e.once("Tool", &p.trace.Info.Tool)
+	p.epoch = e.once("Epoch", &p.trace.Epoch)
 	for _, t := range p.tables {
 		t.index()
 	}
 	p.info.index()
+	p.tool.index()
 	p.epoch.index()
 	return p
 }
@@ -81,6 +84,8 @@ func (p *parser) line(line string) error {
 	switch keyword {
 	case "info":
 		return p.row(p.info, 0, rest)
+	case "tool":
+		return p.row(p.tool, 0, rest)
 	case "epoch":
 		return p.row(p.epoch, 0, rest)
 	case "meta", "loss", "warning", "loaded":
@@ -293,7 +298,7 @@ func (p *parser) storeOnce() {
 	for _, x := range []struct {
 		t  *table
 		to any
-	}{{p.info, &p.trace.Info}, {p.epoch, &p.trace.Epoch}} {
+	}{{p.info, &p.trace.Info}, {p.tool, &p.trace.Info.Tool}, {p.epoch, &p.trace.Epoch}} {
 		x.t.store()
 		reflect.ValueOf(x.to).Elem().Set(x.t.dims.Index(0))
 	}

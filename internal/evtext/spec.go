@@ -18,7 +18,7 @@ var keywords = map[string]string{
 	"Samples": "sample", "Frames": "frame", "Sched": "sched", "Counters": "counter",
 	"Overheads": "overhead", "Diagnostics": "diag",
 
-	"Info": "info", "Epoch": "epoch", "Devices": "device", "Contexts": "context", "Streams": "stream",
+	"Info": "info", "Tool": "tool", "Epoch": "epoch", "Devices": "device", "Contexts": "context", "Streams": "stream",
 	"Processes": "process", "Threads": "thread", "Domains": "domain", "Tracks": "track",
 }
 
@@ -93,6 +93,7 @@ var (
 	rangeKinds  = map[model.RangeKind]string{
 		model.RangeStartEnd: "startend", model.RangeAnnotation: "annotation", model.RangeProfiler: "profiler",
 	}
+	graphDetails = map[model.GraphDetail]string{model.GraphsWhole: "whole", model.GraphsByNode: "node"}
 )
 
 // lookup is the entry of Table.Column, else of Column.

@@ -40,8 +40,8 @@ func newDims(e *env, name string, dims reflect.Value) *table {
 	n, typ := dims.Len(), dims.Type().Elem()
 	for f := range typ.NumField() {
 		field := typ.Field(f)
-		if field.Type.Kind() == reflect.Slice {
-			continue // Info.Meta has lines of its own
+		if k := field.Type.Kind(); k == reflect.Slice || k == reflect.Struct {
+			continue // Info.Meta and Info.Tool have lines of their own
 		}
 		slice := reflect.New(reflect.SliceOf(field.Type)).Elem()
 		slice.Set(reflect.MakeSlice(slice.Type(), n, n))

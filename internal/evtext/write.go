@@ -56,7 +56,7 @@ func (w *writer) line(b []byte) {
 func (w *writer) preface(e *env, t *model.Trace) {
 	empty := newTrace()
 	info := t.Info
-	info.Meta = nil
+	info.Meta, info.Tool = nil, model.Tool{}
 	if !reflect.DeepEqual(info, empty.Info) {
 		w.table(e.once("Info", &t.Info))
 	}
@@ -66,6 +66,9 @@ func (w *writer) preface(e *env, t *model.Trace) {
 			b = appendName(append(b, ' '), kv.Value)
 		}
 		w.line(append(b, '\n'))
+	}
+	if t.Info.Tool != (model.Tool{}) {
+		w.table(e.once("Tool", &t.Info.Tool))
 	}
 	if t.Epoch != empty.Epoch {
 		w.table(e.once("Epoch", &t.Epoch))

@@ -75,6 +75,36 @@ func CasesWithArgs(t *testing.T, file string, answer func(t *testing.T, c Case) 
 	}
 }
 
+// NoStrangers fails the test if a folder has a txtar file of nothing that there is: known says what is, by the file's
+// name without its ending.
+func NoStrangers(t *testing.T, dir string, known func(name string) bool) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if !known(strings.TrimSuffix(filepath.Base(path), ".txtar")) {
+			t.Errorf("%s is of nothing that there is; remove it", path)
+		}
+	}
+}
+
+// Want is what the file wants of a case; false if it has none.
+func Want(t *testing.T, file, name string) (string, bool) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		if f.Name == name+"/want" {
+			return string(f.Data), true
+		}
+	}
+	return "", false
+}
+
 // File compares a result with a whole file.
 func File(t *testing.T, file, got string) {
 	t.Helper()

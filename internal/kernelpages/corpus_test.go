@@ -23,12 +23,14 @@ import (
 
 const corpus = "../../../shared/corpus"
 
-// A printed page is a file beside a report, and how we print it.
-var printed = []struct {
+// A printedPage is a file beside a report, and how we print it.
+type printedPage struct {
 	file, page string
 	opt        Options
 	skip       string // a column that is not compared
-}{
+}
+
+var printed = []printedPage{
 	{"raw", "raw", Options{}, ""},
 	{"raw_base", "raw", Options{Units: "base"}, ""},
 	{"details", "details", Options{}, ""},
@@ -36,6 +38,20 @@ var printed = []struct {
 	{"source_sass", "source", Options{View: "sass"}, "Source"}, // the text needs a disassembler
 	{"source_cuda", "source", Options{View: "cuda"}, ""},
 	{"source_cuda_sass", "source", Options{View: "cuda,sass"}, "Source"},
+}
+
+// Every page is held against what was printed of it; none that is gone is.
+func TestEveryPageIsCompared(t *testing.T) {
+	for _, name := range Names() {
+		if !slices.ContainsFunc(printed, func(p printedPage) bool { return p.page == name }) {
+			t.Errorf("page %s: no printed page is named for it in printed", name)
+		}
+	}
+	for _, p := range printed {
+		if Find(p.page) == nil {
+			t.Errorf("printed has the page %s, which is gone", p.page)
+		}
+	}
 }
 
 // known are pages that are not equal, each with its reason.
@@ -93,9 +109,6 @@ func TestPages(t *testing.T) {
 		folder := filepath.Dir(path)
 		var report *profile.Report
 		for _, p := range printed {
-			if Find(p.page) == nil {
-				continue
-			}
 			want := rows(t, filepath.Join(folder, p.file+".csv"))
 			if want == nil {
 				continue
@@ -140,6 +153,9 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for _, p := range printed {
+		if sums[p.file] == nil {
+			t.Errorf("%s: no report of the corpus has it, so that nothing holds page %s", p.file, p.page)
+		}
 		if s := sums[p.file]; s != nil {
 			t.Logf("%-17s %8d of %8d cells equal (%.4f %%), %d of %d pages", p.file, s.equal, s.all, 100*float64(s.equal)/float64(s.all), s.whole, s.cases)
 		}

@@ -14,7 +14,7 @@ func Measures(p *profile.Report) (*measure.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Path, err)
 	}
-	run := &measure.Run{Name: p.Path, Program: p.Session.Executable, Started: p.Session.Created, Tool: "ncu", Profile: p.Path,
+	run := &measure.Run{Name: p.Path, Program: p.Session.Executable, Started: p.Session.Created, Tool: p.Tool, Profile: p.Path,
 		Machine: measure.Machine{Host: p.Session.Target.Name, GPU: r.Device.Name, GPUs: 1}}
 	for _, v := range p.Session.Versions {
 		switch v.Name {

@@ -91,7 +91,7 @@ type Trace struct {
 // Info says where a capture comes from.
 type Info struct {
 	Path     string // as the user typed it
-	Format   string // the reader's name: kineto, nsys
+	Format   string // the reader's name, for people and files to come: nothing is decided by it
 	Producer string // the tool and its version, as far as the file says: "PyTorch profiler", "Nsight Systems 2025.3.1"
 	Schema   string // version of the file format, if it has one
 	Host     string
@@ -105,6 +105,9 @@ type Info struct {
 	Driver   int    // CUDA driver API version, 13000 is 13.0; 0: unknown
 	Runtime  int    // CUDA runtime version; 0: unknown
 	Command  string // the command line that was profiled, if known
+	Cores    int    // CPU cores of the host; 0: unknown
+	Graphs   GraphDetail
+	Tool     Tool
 	Meta     []KeyValue
 }
 

@@ -17,7 +17,7 @@ const (
 	PartPython                         // PyCalls
 	PartRanges                         // Ranges, Marks, DeviceRanges, Domains
 	PartPayloads                       // Ranges: payloads
-	PartMemory                         // AllocEvents, DeviceAllocs, PageFaults
+	PartMemory                         // AllocEvents, DeviceAllocs
 	PartOS                             // OSCalls
 	PartLibs                           // LibCalls
 	PartMPI                            // MPI
@@ -27,6 +27,7 @@ const (
 	PartSched                          // Sched
 	PartCounters                       // Tracks and Counters
 	PartOverheads                      // Overheads and Diagnostics
+	PartFaults                         // PageFaults
 	partEnd
 )
 
@@ -35,6 +36,24 @@ const PartsAll = partEnd - 1
 
 // PartsGPU is all work of the GPUs.
 const PartsGPU = PartKernels | PartCopies | PartGraphs
+
+// partWords is the parts in words, by their place.
+var partWords = [...]string{
+	"kernels", "launch configuration", "copies and memsets", "CUDA graphs", "API calls", "synchronisation", "operators",
+	"shapes and arguments of operators", "Python calls", "ranges and marks", "payloads of ranges", "memory", "OS calls",
+	"library calls", "MPI", "OpenACC", "OpenMP", "CPU samples with stacks", "scheduling", "counters",
+	"the profiler's own overhead", "page faults",
+}
+
+// Words is the parts of a set, in words.
+func (p Parts) Words() (out []string) {
+	for i, w := range partWords {
+		if p&(1<<i) != 0 {
+			out = append(out, w)
+		}
+	}
+	return out
+}
 
 // Has says whether p includes all of q.
 func (p Parts) Has(q Parts) bool { return p&q == q }

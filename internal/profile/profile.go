@@ -15,6 +15,7 @@ import (
 type Report struct {
 	Path     string
 	Format   string // reader.Format.Name: "ncu", "ncu-csv"
+	Tool     string // what measured it, whatever the format: "ncu"
 	Producer string // "Nsight Compute 2025.3.1"; "" if the file does not say
 	Bytes    int64  // of the file, unpacked
 	Session  Session

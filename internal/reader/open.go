@@ -74,6 +74,9 @@ func (f *Format) trace(ctx context.Context, src *Source, opt Options) (*model.Tr
 		return nil, err
 	}
 	trace.Info.Path, trace.Info.Format = src.Path, f.Name
+	if f.Tool != nil {
+		trace.Info.Tool = *f.Tool
+	}
 	if trace.Info.Bytes == 0 {
 		trace.Info.Bytes = max(src.Size, src.Done())
 	}

@@ -16,6 +16,13 @@ type Format struct {
 	Doc   string // for docs/formats: what is read, what is not, which versions
 	Clock string // which clock its stamps come from
 	Files string // usual names: "*.json, *.json.gz"
+	Maker string // who writes such files, in words: "Nsight Systems"; "": any format may become one of these
+
+	// Tool is what recording costs, as it was measured; nil: no tool of its own records a timeline in this format. Open
+	// puts it into the trace: what only the file says, its cores and graphs, is Read's to find.
+	Tool     *model.Tool
+	Measured string // how the costs of Tool were measured, in sentences
+	Fills    []Fill // what a file may hold, with what it takes; nil: counters of single kernels
 
 	// Sniff says how sure it is, from 0 (no) to 100, that a file beginning with head is of this
 	// format. head is unpacked and has up to 64 KiB.
@@ -29,6 +36,12 @@ type Format struct {
 	// Profile is Read of a format that holds counters of single kernels. nil: it holds none.
 	// Options.Need does not concern it.
 	Profile func(ctx context.Context, src *Source, opt Options) (*profile.Report, error)
+}
+
+// A Fill is parts of a capture that a format has, if it was recorded with an option.
+type Fill struct {
+	Parts model.Parts
+	With  string // "--trace=mpi"; "": always
 }
 
 // Options says what to read and who wants to know how far it is.

@@ -8,72 +8,23 @@ import (
 	"lacuna/internal/model"
 )
 
-// An Overhead is what a profiler adds, in ns, to the host's time. GPU durations are left as they are, but
-// those of the nodes of a graph that is recorded node by node (0.993 ms traced, 0.942 not, for 312 nodes).
-//
-// The constants are from one host (H200, 16 cores, PyTorch 2.11, Nsight Systems 2025.3): twelve loops
-// timed with and without each tool, leave-one-out error 4.3 % (nsys) and 5.7 % (torch) of the step in
-// launch-bound loops. They are a range on other machines, not a number: see Spread.
-type Overhead struct {
-	Tool     string
-	CallNs   float64 // for each call that issues GPU work
-	OtherNs  float64 // for each other call
-	OpNs     float64 // for each operator or annotation that is recorded
-	InputNs  float64 // for each recorded input of an operator
-	FrameNs  float64 // for each recorded Python function
-	NodeNs   float64 // on the device, for each node of a graph that is recorded by node
-	Spread   float64 // the true overhead lies between 1-Spread and 1+Spread times the modelled one
-	MinShare float64 // the result is never surer than this share of itself
-}
+// ByNode says whether the tool that made the capture recorded the nodes of a graph one by one.
+func (p *Program) ByNode() bool { return p.Facts.Trace.Info.Graphs == model.GraphsByNode }
 
-// overheads is the tools that are known, by the format of their captures.
-var overheads = map[string]Overhead{
-	"nsys": {Tool: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
-	// Three launch-bound loops in one process each, recorded or not in turn: 2.9, 1.3 and 2.9 µs a launch; with processes held side by side 2.5, 3.2
-	// and 2.0, and on other machines 3.0, 4.0 and 2.3; a decode of 312 graph nodes: 0.21 and 0.14 µs a node (H200, 2026-11-21; the first were
-	// chosen by, the others came later: docs/capture.md). Other calls: one callback.
-	"spool":  {Tool: "lacuna record", CallNs: 2_300, OtherNs: 700, NodeNs: 200, Spread: 0.5, MinShare: 0.07},
-	"kineto": {Tool: "torch.profiler", CallNs: 1_500, OtherNs: 750, OpNs: 500, InputNs: 500, FrameNs: 500, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
-}
-
-// ByNode says whether the tool that made the capture records the nodes of a graph one by one: torch.profiler always, lacuna record
-// unless it has runs of whole graphs, Nsight Systems if it was told to.
-func (p *Program) ByNode() bool {
-	switch p.Facts.Trace.Info.Format {
-	case "nsys":
-	case "spool":
-		return p.Facts.Trace.GraphRuns.Len() == 0
-	default:
-		return true
-	}
-	for _, m := range p.Facts.Trace.Info.Meta {
-		if m.Key == "CUDA_GRAPH_TRACE_OPTIONS:MODE" {
-			return strings.EqualFold(m.Value, "node")
-		}
-	}
-	return false
-}
-
-// OverheadOf is the overhead of the tool that made a capture; false if that tool is not known.
-func OverheadOf(info *model.Info) (Overhead, bool) {
-	o, ok := overheads[info.Format]
-	return o, ok
-}
-
-// scale multiplies what each event costs the host.
-func (o *Overhead) scale(cost float64) {
-	for _, ns := range []*float64{&o.CallNs, &o.OtherNs, &o.OpNs, &o.InputNs, &o.FrameNs} {
+// scaled is a tool whose events cost the host that many times as much.
+func scaled(tool model.Tool, cost float64) model.Tool {
+	for _, ns := range []*float64{&tool.CallNs, &tool.OtherNs, &tool.OpNs, &tool.InputNs, &tool.FrameNs} {
 		*ns *= cost
 	}
+	return tool
 }
 
 // addOverhead tells every call and the host time before it what the profiler added to them.
 func (p *Program) addOverhead() {
-	o, ok := OverheadOf(&p.Facts.Trace.Info)
-	if !ok {
+	if !p.Facts.Trace.Info.Tool.Priced() {
 		return
 	}
-	o.scale(p.Pace.Cost)
+	o := scaled(p.Facts.Trace.Info.Tool, p.Pace.Cost)
 	p.Overhead = o
 	events := p.hostEvents(o)
 	for i := range p.Calls {
@@ -128,7 +79,7 @@ type hostEvents struct {
 	sum  [][]float64
 }
 
-func (p *Program) hostEvents(o Overhead) *hostEvents {
+func (p *Program) hostEvents(o model.Tool) *hostEvents {
 	t := p.Facts.Trace
 	e := &hostEvents{make([][]int64, len(t.Threads)), make([][]float64, len(t.Threads))}
 	if o.OpNs == 0 && o.FrameNs == 0 {

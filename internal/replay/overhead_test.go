@@ -8,7 +8,7 @@ import (
 // What the tool says that it did itself on a launching thread is taken out, wherever on it that was; what the driver did, what another
 // thread did, and what was done while the host waited anyway, is not.
 func TestToolWork(t *testing.T) {
-	const plain = `info format=spool
+	const plain = `tool call=2300 other=700 node=200 spread=0.5 minshare=0.07 lacuna record
 step 0+1000000
 step 1000000+1000000
 step 2000000+1000000

@@ -79,7 +79,7 @@ const changedShare = 0.08
 
 // NewPricer prepares the pricing of changes to p.
 func NewPricer(p *Program) *Pricer {
-	k := &Pricer{Program: p, Known: p.Overhead.Tool != "", residuals: p.Residuals()}
+	k := &Pricer{Program: p, Known: p.Overhead.Priced(), residuals: p.Residuals()}
 	k.MeasuredNs = float64(p.window.LenNs()) / float64(max(1, len(p.Steps.Steady())))
 	k.ReplayedNs = p.StepNs(p.Simulate(Options{}))
 	if k.MeasuredNs > 0 {

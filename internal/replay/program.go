@@ -9,6 +9,7 @@ package replay
 import (
 	"lacuna/internal/facts"
 	"lacuna/internal/interval"
+	"lacuna/internal/model"
 )
 
 // none marks an edge that is not there.
@@ -103,8 +104,9 @@ type Program struct {
 	Left int
 	// Inferred is how many waits between streams were inferred from times, because the capture does not hold them.
 	Inferred int
-	// Overhead is what the profiler is thought to have added; the zero value if the tool is not known.
-	Overhead Overhead
+	// Overhead is the profiler with what it is thought to have added, at this host's pace; the zero value
+	// if that is not known.
+	Overhead model.Tool
 	// Pace is how fast the host was.
 	Pace Pace
 	// gone is the host time, by thread, that is not spent any more: what is left of a pause lies outside it.

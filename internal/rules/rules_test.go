@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -30,15 +29,19 @@ func TestRules(t *testing.T) {
 				}
 				return format(Run(NewCase(f, steps), []*Rule{rule}))
 			})
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(text), "fires/events") || !strings.Contains(string(text), "silent/events") {
-				t.Errorf("%s: wants a case named fires and one named silent", file)
+			for _, name := range []string{"fires", "silent"} {
+				want, ok := golden.Want(t, file, name)
+				if !ok {
+					t.Errorf("%s: wants a case named %s", file, name)
+				} else if fired := strings.HasPrefix(want, rule.ID+" |"); fired != (name == "fires") {
+					t.Errorf("%s: the case %s has the finding: %v", file, name, fired)
+				}
 			}
 		})
 	}
+	golden.NoStrangers(t, "testdata", func(name string) bool {
+		return slices.ContainsFunc(All, func(r *Rule) bool { return r.ID == name })
+	})
 }
 
 // format is what rules found, a line each.

@@ -18,7 +18,6 @@ which it or anything that it called did; a function that calls itself counts onc
 Where callers are not known (code without frame pointers or call frame information) All is too small.
 
 Rows are ordered by Own, then by All, largest first, then by name; cpu_sum:callers orders by All, then by Own.`,
-	Formats: "nsys with --sample, lacuna record with --sample",
 	Columns: []Column{
 		{"Own", unit.Percent1, "samples in which it ran itself, of all"},
 		{"All", unit.Percent1, "samples in which it or what it called ran, of all"},

@@ -18,7 +18,6 @@ calls of all threads, and a runtime call contains the driver calls that it makes
 Names are shown without the version of four digits that nsys appends (cudaLaunchKernel_v7000); functions that
 differ in it only stay apart. Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:  "nsys stats cuda_api_sum",
-	Formats: "all that record API calls",
 	Columns: timeColumns("Num Calls", "calls", callName),
 	Needs:   model.PartCalls,
 	Fill:    fillCUDAAPISum,

@@ -7,11 +7,10 @@ import (
 )
 
 var cudaAPITrace = Table{
-	Name:    "cuda_api_trace",
-	Title:   "Every CUDA and HIP API call, by start",
-	Doc:     "One row for each call. Rows are ordered by start; of equal ones the longer comes first.",
-	Origin:  "nsys stats cuda_api_trace",
-	Formats: "all that record API calls",
+	Name:   "cuda_api_trace",
+	Title:  "Every CUDA and HIP API call, by start",
+	Doc:    "One row for each call. Rows are ordered by start; of equal ones the longer comes first.",
+	Origin: "nsys stats cuda_api_trace",
 	Columns: []Column{
 		{"Start", unit.Ns, "start of the call, since time 0 of the capture"},
 		{"Duration", unit.Ns, "duration of the call"},

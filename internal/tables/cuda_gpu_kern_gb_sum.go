@@ -18,7 +18,6 @@ other times. Time is a share of the kernels listed, not of wall time.
 
 Rows are ordered by Total Time, largest first; equal ones by Instances, smallest first, then by name, grid and block.`,
 	Origin:   "nsys stats cuda_gpu_kern_gb_sum",
-	Formats:  "all that record kernels and their launch configuration",
 	Columns:  timeColumns("Instances", "executions of the kernel with this grid and block", gridColumn, blockColumn, kernelName),
 	Args:     kernelNameArgs,
 	Needs:    model.PartKernels | model.PartLaunchConfig,

@@ -13,11 +13,11 @@ var cudaGPUKernSum = Table{
 	Title: "Kernels by name, most time first",
 	Doc: `
 One row for each kernel name. Time is a share of the kernels listed, not of wall time: kernels that run
-side by side each count in full, so the total may exceed the time in which the GPU was busy.
+side by side each count in full, so the total may exceed the time in which the GPU was busy. Mangled names are in
+exports of nsys 2022.2 and later only.
 
 Rows are ordered by Total Time, largest first; equal ones by Instances, smallest first, then by name.`,
 	Origin:   "nsys stats cuda_gpu_kern_sum",
-	Formats:  "all that record kernels; mangled names: nsys from 2022.2",
 	Columns:  timeColumns("Instances", "executions of the kernel", kernelName),
 	Args:     kernelNameArgs,
 	Needs:    model.PartKernels,

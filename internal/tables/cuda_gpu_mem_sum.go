@@ -17,9 +17,9 @@ var cudaGPUMemTimeSum = Table{
 One row for each direction of copies, and one for memsets. Time is a share of the operations listed, not of
 wall time; copies that run side by side each count in full.
 
+Exports before 2022.4 count too, which nsys stats skips.
 Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:  "nsys stats cuda_gpu_mem_time_sum",
-	Formats: "all that record copies; also exports before 2022.4, which nsys stats skips",
 	Columns: timeColumns("Count", "operations", memOperation),
 	Needs:   model.PartCopies,
 	Fill:    fillCUDAGPUMemTimeSum,
@@ -31,9 +31,9 @@ var cudaGPUMemSizeSum = Table{
 	Doc: `
 One row for each direction of copies, and one for memsets, with the sizes of the operations in MB of 10^6 bytes.
 
+Exports before 2022.4 count too, which nsys stats skips.
 Rows are ordered by Total, largest first, then by name.`,
-	Origin:  "nsys stats cuda_gpu_mem_size_sum",
-	Formats: "all that record copies; also exports before 2022.4, which nsys stats skips",
+	Origin: "nsys stats cuda_gpu_mem_size_sum",
 	Columns: []Column{
 		{"Total", unit.MB, "sum of sizes"},
 		{"Count", unit.Count, "number of operations"},

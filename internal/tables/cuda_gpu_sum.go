@@ -17,7 +17,6 @@ cuda_gpu_kern_sum and cuda_gpu_mem_time_sum in one list. Time is a share of ever
 
 Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:   "nsys stats cuda_gpu_sum",
-	Formats:  "all that record kernels or copies",
 	Columns:  timeColumns("Instances", "executions", categoryColumn, operationColumn),
 	Args:     kernelNameArgs,
 	Needs:    model.PartKernels | model.PartCopies,
@@ -34,7 +33,6 @@ adds time of the host to time of the GPU, which pass side by side: it is no shar
 
 Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:   "nsys stats cuda_api_gpu_sum",
-	Formats:  "all that record calls, kernels or copies",
 	Columns:  timeColumns("Instances", "calls or executions", categoryColumn, operationColumn),
 	Args:     kernelNameArgs,
 	Needs:    model.PartKernels | model.PartCopies | model.PartCalls,

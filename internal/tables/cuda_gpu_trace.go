@@ -18,8 +18,7 @@ Throughput is as nsys computes it: bytes times the whole number of such duration
 by up to the part that does not fit: 100 MB in 0.7 s count as 100 MB/s.
 
 Rows are ordered by start; of equal ones kernels come before copies and memsets.`,
-	Origin:  "nsys stats cuda_gpu_trace",
-	Formats: "all that record kernels or copies",
+	Origin: "nsys stats cuda_gpu_trace",
 	Columns: []Column{
 		{"Start", unit.Ns, "start of the work, since time 0 of the capture"},
 		{"Duration", unit.Ns, "duration of the work"},

@@ -23,8 +23,7 @@ A long queue is nothing bad by itself: it says that the GPU had work. Kernels wi
 Where a launch was recorded twice, once inside the other, the kernel counts with each of the two calls.
 
 Rows are ordered by the mean of Total, largest first, then by PID, TID, DevId, API Name and Kernel Name.`,
-	Origin:  "nsys stats cuda_kern_exec_sum",
-	Formats: "all that record kernels and calls with correlation IDs",
+	Origin: "nsys stats cuda_kern_exec_sum",
 	Columns: slices.Concat(
 		[]Column{
 			pidColumn, tidColumn, deviceColumn,

@@ -17,8 +17,7 @@ The rows that cuda_kern_exec_sum sums up: API time is the call's, queue time fro
 of the kernel, nothing if the kernel started before; Total from the start of the call to the later end.
 
 Rows are ordered by the start of the call, then of the kernel.`,
-	Origin:  "nsys stats cuda_kern_exec_trace",
-	Formats: "all that record kernels and calls with correlation IDs",
+	Origin: "nsys stats cuda_kern_exec_trace",
 	Columns: []Column{
 		{"API Start", unit.Ns, "start of the call, since time 0 of the capture"},
 		{"API Dur", unit.Ns, "duration of the call"},

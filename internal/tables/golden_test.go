@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,9 +11,24 @@ import (
 	"lacuna/internal/golden"
 )
 
-// testCases runs every case of testdata/NAME.txtar. Lines "== " part several captures of a case; args are
-// as on the command line, words between blanks.
-func testCases(t *testing.T, table *Table) {
+// TestTables: every table has testdata/NAME.txtar, in which some case has rows; no file is of a table that is gone.
+func TestTables(t *testing.T) {
+	for _, table := range All {
+		t.Run(table.Name, func(t *testing.T) {
+			if rows := testCases(t, table); rows == 0 {
+				t.Errorf("testdata/%s.txtar: no case has a row", table.Name)
+			}
+		})
+	}
+	golden.NoStrangers(t, "testdata", func(name string) bool {
+		return slices.ContainsFunc(All, func(x *Table) bool { return x.Name == name })
+	})
+}
+
+// testCases runs every case of testdata/NAME.txtar and returns how many rows they have together. Lines "== " part
+// several captures of a case; args are as on the command line, words between blanks.
+func testCases(t *testing.T, table *Table) (rows int) {
+	t.Helper()
 	golden.CasesWithArgs(t, "testdata/"+table.Name+".txtar", func(t *testing.T, c golden.Case) string {
 		var in []*facts.Facts
 		for _, events := range strings.Split("\n"+c.Events, "\n==\n") {
@@ -34,8 +50,10 @@ func testCases(t *testing.T, table *Table) {
 		if err := table.Fill(in, args, out); err != nil {
 			return err.Error()
 		}
+		rows += len(out.Rows)
 		return rowsText(out)
 	})
+	return rows
 }
 
 // rowsText prints rows as they are held: times in ns whatever the unit, "-" where there is no value.

@@ -15,13 +15,13 @@ import (
 // htaNeeds is what the selection and the kind of work take.
 const htaNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges
 
-const (
-	htaFormats   = "Kineto, nsys; the last step is left out only where ProfilerStep ranges mark steps"
-	htaSelection = `
+// htaSpares is what only the selection takes: without it all work counts.
+const htaSpares = model.PartOps | model.PartRanges
+
+const htaSelection = `
 Counted is all work of the GPU: kernels, copies and memsets, and graphs that were recorded as a whole. If
 the capture has two or more ProfilerSteps, what was launched in the last one or after it is left out, as
 in HTA, since its work is seldom whole. docs/hta.md says where the numbers differ from HTA's.`
-)
 
 // An htaRank is one capture of several.
 type htaRank struct {

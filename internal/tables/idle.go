@@ -17,9 +17,9 @@ in a gap. idle_time_ratio is of the idle_time of that stream; it is absent if th
 Ordered by rank, streams by their first work.
 ` + htaSelection,
 	Origin:    "HTA get_idle_time_breakdown",
-	Formats:   htaFormats,
 	Columns:   idleColumns(htaKeys{stream: true}),
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillIdle,
 }

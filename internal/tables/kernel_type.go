@@ -18,14 +18,14 @@ kernels and whole graphs, COMMUNICATION is communication kernels, MEMORY is copi
 overlapping MEMORY" is the time in which those two run and no third. sum adds up devices and ranks;
 percentage is of the sum of all rows, both in whole microseconds as HTA has them. Most time first.
 ` + htaSelection,
-	Origin:  "HTA get_gpu_kernel_breakdown, first frame",
-	Formats: htaFormats,
+	Origin: "HTA get_gpu_kernel_breakdown, first frame",
 	Columns: []Column{
 		{"kernel_type", unit.Text, "the kinds that run"},
 		{"sum", unit.Us, "time in which exactly those run, over all ranks"},
 		{"percentage", unit.Percent1, "sum of the sum of all rows"},
 	},
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillKernelType,
 }

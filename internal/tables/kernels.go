@@ -18,7 +18,6 @@ Calls, Time and Share are per step, means over the steady steps (table steps has
 in them; a call counts where it starts. Share is Time of the step, so that kernels on several streams or devices
 may have more than 100 % together. Graphs that were recorded as a whole are one row. Operator is the one, or failing
 operators the named range, with the largest part of Time. Most Time first.`,
-	Formats: "Kineto, nsys",
 	Columns: []Column{
 		{"Time", unit.Ms, "sum of durations, per step"},
 		{"Share", unit.Percent1, "Time of the step"},
@@ -29,6 +28,7 @@ operators the named range, with the largest part of Time. Most Time first.`,
 		{"Name", unit.Text, "demangled name"},
 	},
 	Needs:   stepNeeds,
+	Spares:  stepSpares,
 	BySteps: true,
 	Fill:    fillKernels,
 }

@@ -17,8 +17,7 @@ launch_delay is from the end of the call to the start of the work; 0 if the work
 returned. On a busy stream it is the time in the queue. A call that launched many (a CUDA graph) is no row, nor
 is work without a recorded call. Ordered by rank, then by correlation ID.
 ` + htaSelection,
-	Origin:  "HTA get_cuda_kernel_launch_stats",
-	Formats: htaFormats,
+	Origin: "HTA get_cuda_kernel_launch_stats",
 	Columns: []Column{
 		rankColumn,
 		{"correlation", unit.ID, "correlation ID of the call"},
@@ -27,6 +26,7 @@ is work without a recorded call. Ordered by rank, then by correlation ID.
 		{"launch_delay", unit.Us, "end of the call to start of the work, at least 0"},
 	},
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillLaunch,
 }

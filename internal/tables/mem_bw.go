@@ -20,9 +20,9 @@ or small: for the rate of a whole loop divide bytes by time (cuda_gpu_mem_size_s
 Quartiles are interpolated; std is of a sample (n-1). Ordered by rank, then by name.
 ` + htaSelection,
 	Origin:    "HTA get_memory_bw_summary",
-	Formats:   htaFormats,
 	Columns:   memBWColumns,
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillMemBW,
 }

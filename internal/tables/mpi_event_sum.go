@@ -17,7 +17,6 @@ listed, summed over ranks and threads, not of wall time.
 
 The columns are those of nsys stats mpi_event_sum, which nsys 2023.4.4 does not have; no output of it was at hand.
 Rows are ordered by Total Time, largest first, then by name and source.`,
-	Formats: "nsys with --trace=mpi",
 	Columns: timeColumns("Instances", "calls",
 		Column{"Source", unit.Text, "kind of call: p2p, collective, start_wait or other"},
 		Column{"Name", unit.Text, "name of the function"}),

@@ -13,8 +13,7 @@ var mpiEventTrace = Table{
 One row for each call. Where the capture does not say which rank a process is, Rank is absent; nsys stats fails then.
 
 Rows are ordered by start; of equal ones the longer comes first.`,
-	Origin:  "nsys stats mpi_event_trace",
-	Formats: "nsys with --trace=mpi",
+	Origin: "nsys stats mpi_event_trace",
 	Columns: []Column{
 		{"Start", unit.Ns, "start of the call, since time 0 of the capture"},
 		{"End", unit.Ns, "end of the call"},

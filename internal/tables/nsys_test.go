@@ -9,12 +9,6 @@ import (
 	"lacuna/internal/model"
 )
 
-func TestNsysCases(t *testing.T) {
-	for _, x := range nsysTables {
-		t.Run(x.table.Name, func(t *testing.T) { testCases(t, x.table) })
-	}
-}
-
 // What was recorded and is empty is no mistake: the table has its header, and um_total_sum its one row.
 func TestNsysTablesWithoutRows(t *testing.T) {
 	none := []int64{}

@@ -19,8 +19,7 @@ recorded as a whole, as in nsys. Ranges nest, and each counts in full: the total
 Of two ranges with the same start and end the later counts as the child of the earlier; nsys gives neither a level.
 
 Rows are ordered by Total Proj Time, largest first, then by name.`,
-	Origin:  "nsys stats nvtx_gpu_proj_sum",
-	Formats: "nsys with --trace=cuda,nvtx; Kineto",
+	Origin: "nsys stats nvtx_gpu_proj_sum",
 	Columns: []Column{
 		rangeColumn, styleColumn,
 		{"Total Proj Time", unit.Ns, "sum of projected times"},

@@ -23,8 +23,7 @@ Where a launch was recorded twice, once inside the other, the kernel counts with
 
 Ranges that were never closed, or that another thread ended, contain nothing.
 Rows are ordered by range name, PID, TID, then Total Time, largest first, then by kernel name and style.`,
-	Origin:  "nsys stats nvtx_kern_sum",
-	Formats: "nsys with --trace=cuda,nvtx; Kineto",
+	Origin: "nsys stats nvtx_kern_sum",
 	Columns: []Column{
 		{"NVTX Range", unit.Text, "name of the range, behind its domain; nothing: outside all ranges"},
 		styleColumn, pidColumn, tidColumn,

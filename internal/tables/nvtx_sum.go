@@ -26,7 +26,6 @@ One row for each style and name: NVTX push/pop and start/end ranges, annotations
 (record_function), and the steps of its profiler.
 ` + nvtxSumDoc,
 	Origin:  "nsys stats nvtx_sum",
-	Formats: nvtxFormats,
 	Columns: timeColumns("Instances", "ranges", styleColumn, rangeColumn),
 	Needs:   model.PartRanges,
 	Fill:    fillNVTXSum,
@@ -40,7 +39,6 @@ One row for each name of the ranges that nest on their thread: NVTX push/pop, an
 (record_function), and the steps of its profiler.
 ` + nvtxSumDoc,
 	Origin:  "nsys stats nvtx_pushpop_sum",
-	Formats: nvtxFormats,
 	Columns: timeColumns("Instances", "ranges", rangeColumn),
 	Needs:   model.PartRanges,
 	Fill:    fillNVTXPushPopSum,
@@ -50,16 +48,14 @@ var nvtxStartEndSum = Table{
 	Name:  "nvtx_startend_sum",
 	Title: "Ranges with a start and an end of their own by name, most time first",
 	Doc: `
-One row for each name of the NVTX start/end ranges, which may cross others and end on another thread.
+One row for each name of the NVTX start/end ranges, which may cross others and end on another thread. The
+annotations of PyTorch nest: none of them is a row.
 ` + nvtxSumDoc,
 	Origin:  "nsys stats nvtx_startend_sum",
-	Formats: "nsys with --trace=nvtx",
 	Columns: timeColumns("Instances", "ranges", rangeColumn),
 	Needs:   model.PartRanges,
 	Fill:    fillNVTXStartEndSum,
 }
-
-const nvtxFormats = "nsys with --trace=nvtx; Kineto"
 
 var (
 	styleColumn = Column{"Style", unit.Text, "PushPop or StartEnd, of NVTX; Annotation, of PyTorch; Profiler, made by the profiler itself"}

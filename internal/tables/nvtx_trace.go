@@ -20,8 +20,7 @@ its thread. Start/end ranges are left out and are no parents. A range that was s
 ended lasts up to the last time that any range or mark has.
 
 Rows are ordered by start; of equal ones the longer comes first.`,
-	Origin:  "nsys stats nvtx_pushpop_trace",
-	Formats: nvtxFormats,
+	Origin: "nsys stats nvtx_pushpop_trace",
 	Columns: []Column{
 		{"Start", unit.Ns, "start of the range, since time 0 of the capture"},
 		{"End", unit.Ns, "end of the range"},
@@ -49,8 +48,7 @@ before the others, has all work that was issued outside all ranges; its PID and 
 what ended last.
 
 Rows are ordered by the start of the range; of equal ones the longer comes first.`,
-	Origin:  "nsys stats nvtx_gpu_proj_trace",
-	Formats: "nsys with --trace=cuda,nvtx; Kineto",
+	Origin: "nsys stats nvtx_gpu_proj_trace",
 	Columns: []Column{
 		{"Name", unit.Text, "name of the range, behind its domain"},
 		{"Projected Start", unit.Ns, "start of the first piece of its work"},

@@ -29,7 +29,6 @@ held against the host link, by the bytes that the copy itself states.
 Bound is the roof that the operator is nearer to, compute or memory, if it reaches a quarter of it; below that it is
 latency: launch, tails, too little work or a poor kernel hold it, not a roof. It is unknown without FLOPs or without peaks.
 Most Busy first.`,
-	Formats: "Kineto with record_shapes=True",
 	Columns: []Column{
 		{"Op", unit.Text, "operator that launched the work"},
 		{"Input Shapes", unit.Text, "shapes of its inputs, as the capture has them"},
@@ -48,6 +47,7 @@ Most Busy first.`,
 		{"Bound", unit.Text, "compute, memory, host link, latency or unknown"},
 	},
 	Needs:   stepNeeds | model.PartOpArgs,
+	Spares:  model.PartRanges,
 	BySteps: true,
 	Fill:    fillOpRoofline,
 }

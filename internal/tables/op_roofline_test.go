@@ -15,8 +15,6 @@ import (
 	"lacuna/internal/golden"
 )
 
-func TestOpRoofline(t *testing.T) { testCases(t, &opRoofline) }
-
 // TestOpRooflineTraceLens holds the GPU time of each operator against what TraceLens booked on it in the same trace.
 // Sets whose operators TraceLens rebuilt from a second trace, or split by recomputation or module, are not comparable.
 func TestOpRooflineTraceLens(t *testing.T) {

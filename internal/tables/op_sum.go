@@ -23,13 +23,14 @@ As PyTorch counts: an operator that is the only child of one of its name is one 
 one row, ProfilerStep*; memory that no event contains is in the row [memory]. Rows of kernels are left out
 (cuda_gpu_kern_sum has them). Totals of operators that lie in one another do not add up, self times do.
 
+Without operators of the framework, the NVTX ranges of torch.autograd.profiler.emit_nvtx() are taken for them.
 Most Self Device first, then most Self CPU.`,
 	Origin:  "torch.profiler key_averages(), rows of the CPU",
-	Formats: "Kineto; nsys only with the ranges of torch.autograd.profiler.emit_nvtx()",
 	Columns: opColumns,
 	Args: []Arg{{Name: "group-by", Value: "shape|stack", Doc: "a row for each shapes of inputs, or for each Python call stack (its five innermost functions; " +
 		"those of a backward operator are where its forward operator was called)"}},
-	Needs: model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges | model.PartMemory,
+	Needs:  model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges | model.PartMemory,
+	Spares: model.PartOps | model.PartMemory,
 	ArgsNeed: func(args Args) model.Parts {
 		switch args["group-by"] {
 		case "shape":

@@ -17,7 +17,6 @@ known. Events nest (an enter data contains its uploads): Time is a share of the 
 
 Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:  "nsys stats openacc_sum",
-	Formats: "nsys with --trace=openacc",
 	Columns: timeColumns("Num Calls", "events", Column{"Name", unit.Text, "kind of event and place in the source"}),
 	Needs:   model.PartOpenACC,
 	Fill:    fillOpenACCSum,

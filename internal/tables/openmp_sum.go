@@ -15,7 +15,6 @@ share of the events listed, summed over threads, not of wall time.
 
 The columns are those of nsys stats openacc_sum, which openmp_sum is described like; no output of it was at hand.
 Rows are ordered by Total Time, largest first, then by name.`,
-	Formats: "nsys with --trace=openmp",
 	Columns: timeColumns("Num Calls", "events", Column{"Name", unit.Text, "kind of event"}),
 	Needs:   model.PartOpenMP,
 	Fill:    fillOpenMPSum,

@@ -15,7 +15,6 @@ sleeps in poll or pthread_cond_wait costs nothing. Time is a share of the calls 
 
 The tracer's own marks among the calls are left out. Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:  "nsys stats osrt_sum",
-	Formats: "nsys with --trace=osrt",
 	Columns: timeColumns("Num Calls", "calls", Column{"Name", unit.Text, "name of the function"}),
 	Needs:   model.PartOS,
 	Fill:    fillOSRTSum,

@@ -14,9 +14,9 @@ time in which a communication kernel runs (unions of spans, both). It is absent 
 A capture with several devices has a row for each. Ordered by rank, then by the first work of a device.
 ` + htaSelection,
 	Origin:    "HTA get_comm_comp_overlap",
-	Formats:   htaFormats,
 	Columns:   overlapColumns(htaKeys{}),
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillOverlap,
 }

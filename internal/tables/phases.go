@@ -22,7 +22,6 @@ is the time in which the device did nothing and the range was open; with several
 that lie in one another all count: rows do not add up to the step. Ranges of one name that intersect on a
 thread count once, and so do ranges whose names differ only by a counter ("IO 190", "IO 200": "IO *"). Step markers,
 and operators that came as NVTX ranges, are no rows. Most Time first.`,
-	Formats: "Kineto (record_function), nsys (NVTX)",
 	Columns: []Column{
 		{"Range", unit.Text, "name of the range"},
 		{"Calls", unit.Number, "how often it began, per step"},
@@ -32,12 +31,16 @@ and operators that came as NVTX ranges, are no rows. Most Time first.`,
 		{"GPU idle", unit.Ms, "time in which it was open and the device idle, per step"},
 	},
 	Needs:   stepNeeds,
+	Spares:  model.PartOps,
 	BySteps: true,
 	Fill:    fillPhases,
 }
 
 // stepNeeds is what steps are found by.
 const stepNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges
+
+// stepSpares is what steps are found better by, if it is there.
+const stepSpares = model.PartOps | model.PartRanges
 
 const howToName = `with torch.profiler.record_function("forward") or torch.cuda.nvtx.range("forward")`
 

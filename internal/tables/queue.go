@@ -17,9 +17,9 @@ launch queues all the kernels it leads to. Work without a recorded launch was ne
 interpolated; std is of a sample (n-1). Ordered by rank, streams by their first work.
 ` + htaSelection,
 	Origin:    "HTA get_queue_length_summary",
-	Formats:   htaFormats,
 	Columns:   queueColumns(htaKeys{stream: true}),
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillQueue,
 }

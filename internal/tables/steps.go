@@ -14,7 +14,6 @@ launched inside the next marker, on the busiest compute stream; without GPU work
 Step is its position, as --steps counts. Each instant of a device counts once: Compute, else Exposed comm, else
 Copy, else Idle; the four add up to Time. With several devices they are the mean. A step with a Start-up note is
 left out of the means of a report. In the order of time.`,
-	Formats: "Kineto, nsys",
 	Columns: []Column{
 		{"Step", unit.Count, "position, from 0"},
 		{"Start", unit.Ms, "since the first step's start"},
@@ -28,6 +27,7 @@ left out of the means of a report. In the order of time.`,
 		{"Start-up", unit.Text, "why it is not a steady step; empty if it is one"},
 	},
 	Needs:   stepNeeds,
+	Spares:  stepSpares,
 	BySteps: true,
 	Fill:    fillSteps,
 }

@@ -13,13 +13,13 @@ import (
 // A Table is a report of rows. Its document is part of it: `stats --help NAME` and docs/tables are made from these fields.
 type Table struct {
 	Name      string
-	Title     string   // one line: what a row is
-	Doc       string   // what is counted, the formula, the order of rows
-	Origin    string   // whose report it equals, if any: "nsys stats cuda_gpu_kern_sum", "HTA get_temporal_breakdown"
-	Formats   string   // which formats have what it needs
-	Columns   []Column // when they do not depend on arguments
-	Args      []Arg    // what may follow its name: cuda_gpu_kern_sum:base
-	Needs     model.Parts
+	Title     string                      // one line: what a row is
+	Doc       string                      // what is counted, the formula, the order of rows
+	Origin    string                      // whose report it equals, if any: "nsys stats cuda_gpu_kern_sum", "HTA get_temporal_breakdown"
+	Columns   []Column                    // when they do not depend on arguments
+	Args      []Arg                       // what may follow its name: cuda_gpu_kern_sum:base
+	Needs     model.Parts                 // what it looks at
+	Spares    model.Parts                 // of Needs, what a capture may lack: there are rows without it
 	ArgsNeed  func(args Args) model.Parts // nil, or what args need beyond Needs
 	BySteps   bool                        // it is taken over the steps, so that --steps and --step-range matter
 	ManyRanks bool                        // Fill takes all inputs at once; else it is called once for each

@@ -15,9 +15,9 @@ and copies that no compute hides. The three add up to kernel_time. Percentages a
 A capture with several devices has a row for each. Ordered by rank, then by the first work of a device.
 ` + htaSelection,
 	Origin:    "HTA get_temporal_breakdown",
-	Formats:   htaFormats,
 	Columns:   temporalColumns(htaKeys{}),
 	Needs:     htaNeeds,
+	Spares:    htaSpares,
 	ManyRanks: true,
 	Fill:      fillTemporal,
 }

@@ -21,7 +21,6 @@ the GPU count as many as the record says it stands for.
 
 The columns are those of nsys stats um_sum; no output of that was at hand to compare the rows with.
 Rows are ordered by the bytes that migrated, most first, then by page faults, then by address.`,
-	Formats: "nsys with --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true",
 	Columns: []Column{
 		{"Virtual Address", unit.Text, "where the pages begin, in hexadecimal"},
 		{"HtoD Migration Size", unit.MB, "moved from host to device, in 10^6 bytes"},
@@ -31,7 +30,7 @@ Rows are ordered by the bytes that migrated, most first, then by page faults, th
 		{"Migration Throughput", unit.MBps, "all that migrated out of the time that the migrations took; nothing if none"},
 	},
 	Args:  []Arg{{"rows", "N", "at most so many rows (10; 0: all)"}},
-	Needs: model.PartCopies | model.PartMemory,
+	Needs: model.PartCopies | model.PartFaults,
 	Fill:  fillUMSum,
 }
 
@@ -41,8 +40,7 @@ var umTotalSum = Table{
 	Doc: `
 Sums over the whole capture. What the capture has no record of is absent, not 0: migrations, faults of
 devices. Faults of the host are counted, so without any they are 0.`,
-	Origin:  "nsys stats um_total_sum",
-	Formats: "nsys with --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true",
+	Origin: "nsys stats um_total_sum",
 	Columns: []Column{
 		{"Total HtoD Migration Size", unit.MB, "moved from host to device, in 10^6 bytes"},
 		{"Total DtoH Migration Size", unit.MB, "moved from device to host"},
@@ -51,7 +49,7 @@ devices. Faults of the host are counted, so without any they are 0.`,
 		{"Minimum Virtual Address", unit.Text, "lowest address of a migration, in hexadecimal"},
 		{"Maximum Virtual Address", unit.Text, "highest address of a migration"},
 	},
-	Needs: model.PartCopies | model.PartMemory,
+	Needs: model.PartCopies | model.PartFaults,
 	Fill:  fillUMTotalSum,
 }
 

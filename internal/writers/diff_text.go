@@ -11,6 +11,8 @@ import (
 	"lacuna/internal/compare"
 	"lacuna/internal/facts"
 	"lacuna/internal/kernelname"
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
 	"lacuna/internal/unit"
 )
 
@@ -99,10 +101,12 @@ func neededWords(runs int) string {
 
 // toolWords is what watched the runs of a side.
 func toolWords(tools []string) string {
-	names := map[string]string{"": "none", "kineto": "PyTorch profiler", "nsys": "Nsight Systems", "spool": "lacuna record", "ncu": "Nsight Compute"}
 	out := make([]string, len(tools))
 	for i, t := range tools {
-		out[i] = cmp.Or(names[t], t)
+		out[i] = cmp.Or(t, "none")
+		if f := reader.Named(readers.All, t); f != nil {
+			out[i] = cmp.Or(f.Maker, t)
+		}
 	}
 	return strings.Join(out, " and ")
 }

@@ -1,5 +1,5 @@
-// Docs writes the pages that are made from the shelves: docs/tables, docs/rules, docs/kernelrules, docs/changes, docs/schema and docs/cli. It
-// runs after the lists are current, since it is built from them.
+// Docs writes the pages that are made from the shelves: docs/formats/README.md, docs/tables, docs/rules,
+// docs/kernelrules, docs/changes, docs/schema and docs/cli. It runs after the lists are current, since it is built from them.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"lacuna/internal/commands"
 	"lacuna/internal/gate"
 	"lacuna/internal/kernelrules"
+	"lacuna/internal/readers"
 	"lacuna/internal/rules"
 	"lacuna/internal/tables"
 )
@@ -35,6 +36,7 @@ func pages(root string) (map[string]string, error) {
 	for name, text := range tablePages(tables.All) {
 		out["tables/"+name] = text
 	}
+	out["formats/README.md"] = formatsPage(readers.All, filepath.Join(root, "docs/formats"))
 	repairs, err := changePages(changes.All, filepath.Join(root, "internal/changes/testdata"))
 	if err != nil {
 		return nil, err

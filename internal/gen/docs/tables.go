@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"lacuna/internal/reader"
+	"lacuna/internal/readers"
 	"lacuna/internal/tables"
 )
 
@@ -44,9 +46,7 @@ func tablePage(t *tables.Table) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(word, "|", `\|`), cell(a.Doc))
 	}
-	if t.Formats != "" {
-		fmt.Fprintf(&b, "\n**Has what it needs:** %s.\n", text(t.Formats))
-	}
+	fmt.Fprintf(&b, "\n**Has what it needs:** %s.\n", text(reader.Having(readers.All, t.Needs&^t.Spares)))
 	if t.Origin != "" {
 		fmt.Fprintf(&b, "\n**Equals:** %s.\n", text(t.Origin))
 	}

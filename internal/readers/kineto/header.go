@@ -163,7 +163,7 @@ func (m *merger) identify(path string) {
 			parts = append(parts, "roctracer "+kv.Value)
 		}
 	}
-	info.Producer = "PyTorch profiler"
+	info.Producer, info.Graphs = "PyTorch profiler", model.GraphsByNode
 	if len(parts) > 0 {
 		info.Producer += " (" + strings.Join(parts, ", ") + ")"
 	}

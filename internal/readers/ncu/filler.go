@@ -53,7 +53,7 @@ type unknownField struct {
 }
 
 func newFiller(path string) *filler {
-	r := &profile.Report{Path: path}
+	r := &profile.Report{Path: path, Tool: "ncu"}
 	return &filler{report: r, losses: &r.Losses, met: make(map[profile.Process]bool),
 		sources: make(map[uint64]*profile.Source), unknowns: make(map[unknownField]int64)}
 }

@@ -25,6 +25,7 @@ skipped and counted. A report that was cut off is read up to its last whole resu
 Units are not in the file: they follow from the metrics' names. SASS text is not either: it is in the cubin.`,
 	Clock:   "seconds of the system clock, per result; nanoseconds for metrics that were sampled over time",
 	Files:   "*.ncu-rep, *.ncu-rep.zst, *.ncu-rep.gz",
+	Maker:   "Nsight Compute",
 	Sniff:   sniff,
 	Profile: read,
 }

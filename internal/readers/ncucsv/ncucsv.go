@@ -27,6 +27,7 @@ units, two in the details page), and there are no instances, no source and no se
 itself (-o NAME, then NAME.ncu-rep) says more.`,
 	Clock:   "none: pages do not say when a kernel ran",
 	Files:   "*.csv, *.log, *.txt",
+	Maker:   "Nsight Compute",
 	Sniff:   sniff,
 	Profile: read,
 }

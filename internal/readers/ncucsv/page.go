@@ -30,7 +30,7 @@ type page struct {
 }
 
 func newPage(path string) *page {
-	return &page{report: &profile.Report{Path: path}, labels: parseLabels(labelText), paths: make(map[uint64]string)}
+	return &page{report: &profile.Report{Path: path, Tool: "ncu"}, labels: parseLabels(labelText), paths: make(map[uint64]string)}
 }
 
 func (p *page) warn(format string, a ...any) {

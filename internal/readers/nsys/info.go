@@ -35,6 +35,9 @@ func (r *reading) info() {
 		switch name, value := string(row.Bytes(0)), string(row.Bytes(1)); name {
 		case "CAPTURE_EVENT_TYPE", "PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE", "CUDA_GRAPH_TRACE_OPTIONS:MODE",
 			"LINUX_PERF_OPTIONS:SAMPLING_PERIOD", "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS", "RUN_DURATION_MS":
+			if strings.HasSuffix(name, graphMode) && info.Graphs == model.GraphsUnknown && value != "" {
+				info.Graphs = graphDetail(value)
+			}
 			add(strings.TrimPrefix(name, "PROCESS_0:"), value)
 		case "PROCESS_0:COMMAND", "PROCESS_0:ARGUMENT_0":
 			program = append(program, value)
@@ -48,6 +51,9 @@ func (r *reading) info() {
 		case "CudaDriverVersion":
 			info.Driver, _ = strconv.Atoi(value)
 		case "CpuDescription", "CpuCores", "OsDescription", "KernelVersion", "NvDriverVersion", "HardwarePlatform":
+			if n, err := strconv.Atoi(strings.TrimSpace(value)); name == "CpuCores" && err == nil && n > 0 && info.Cores == 0 {
+				info.Cores = n
+			}
 			add(name, value)
 		}
 	})
@@ -58,6 +64,16 @@ func (r *reading) info() {
 		}
 	})
 	r.strangers()
+}
+
+// graphMode is the key of how launches of graphs were recorded: "node", "graph".
+const graphMode = "CUDA_GRAPH_TRACE_OPTIONS:MODE"
+
+func graphDetail(mode string) model.GraphDetail {
+	if strings.EqualFold(mode, "node") {
+		return model.GraphsByNode
+	}
+	return model.GraphsWhole
 }
 
 // command is the program and the script it ran. The rest of a command line can hold passwords.

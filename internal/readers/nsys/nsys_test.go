@@ -206,7 +206,8 @@ func row(cells ...any) string {
 // TestInfo reads what a file says of itself.
 func TestInfo(t *testing.T) {
 	trace := mustRead(t, "testdata/dtype_churn.sqlite.zst", 0)
-	if trace.Info.Producer != "Nsight Systems 2025.3.2" || trace.Info.Schema != "3.20.3" || trace.Info.Format != "nsys" || trace.Info.Driver != 13000 {
+	if trace.Info.Producer != "Nsight Systems 2025.3.2" || trace.Info.Schema != "3.20.3" || trace.Info.Format != "nsys" || trace.Info.Driver != 13000 ||
+		trace.Info.Cores != 16 {
 		t.Errorf("info is %+v", trace.Info)
 	}
 	if len(trace.Devices) == 0 || trace.Devices[0].Name != "NVIDIA H200" || trace.Devices[0].SMs != 132 || trace.Devices[0].ComputeMajor != 9 || trace.Devices[0].ThreadsPerSM != 2048 {
@@ -218,6 +219,22 @@ func TestInfo(t *testing.T) {
 	for _, kv := range trace.Info.Meta {
 		if strings.Contains(kv.Key, "ENV") || strings.Contains(kv.Key, "Environment") {
 			t.Errorf("the environment is in the metadata: %s", kv.Key)
+		}
+	}
+}
+
+// TestGraphDetail: how graphs were recorded is what the options of the capture say; without them it is unknown.
+func TestGraphDetail(t *testing.T) {
+	path := unpacked(t, "testdata/flameox-graphs.sqlite.zst")
+	sql(t, path, "CREATE TABLE IF NOT EXISTS META_DATA_CAPTURE (name TEXT, value TEXT); DELETE FROM META_DATA_CAPTURE")
+	if got := mustRead(t, path, 0).Info.Graphs; got != model.GraphsUnknown {
+		t.Errorf("without options %d", got)
+	}
+	for mode, want := range map[string]model.GraphDetail{"Node": model.GraphsByNode, "graph": model.GraphsWhole} {
+		sql(t, path, "DELETE FROM META_DATA_CAPTURE; INSERT INTO META_DATA_CAPTURE (name, value) VALUES ('PROCESS_0:"+
+			graphMode+"', '"+mode+"')")
+		if got := mustRead(t, path, 0).Info.Graphs; got != want {
+			t.Errorf("%s: %d, want %d", mode, got, want)
 		}
 	}
 }

@@ -64,6 +64,9 @@ func (r *reading) finish(lost raw.Lost) {
 	r.clockWords()
 	r.noteWords()
 	r.passedWords()
+	if r.trace.Info.Graphs = model.GraphsByNode; r.trace.GraphRuns.Len() > 0 {
+		r.trace.Info.Graphs = model.GraphsWhole
+	}
 	r.trace.Finish()
 	r.collectives()
 }
@@ -131,7 +134,10 @@ func command(words []string) string {
 
 func (r *reading) hostWords(n note) {
 	if n.CPUs > 0 {
-		r.meta("CpuCores", fmt.Sprint(n.CPUs)) // as Nsight Systems calls them: changes look for it
+		r.meta("CpuCores", fmt.Sprint(n.CPUs))
+		if r.trace.Info.Cores == 0 {
+			r.trace.Info.Cores = n.CPUs
+		}
 	}
 	r.meta("kernel", n.Kernel)
 	r.meta("samples", n.Perf)

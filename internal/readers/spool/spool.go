@@ -30,6 +30,18 @@ A driver call inside a runtime call of the same correlation ID is left out: it i
 and counted.`,
 	Clock: clock,
 	Files: "*.lacuna, *.spool, *.spool.zst",
+	Maker: "lacuna record",
+	Tool:  &model.Tool{Name: "lacuna record", CallNs: 2_300, OtherNs: 700, NodeNs: 200, Spread: 0.5, MinShare: 0.07},
+	Measured: `H200, 2026-11-21: three launch-bound loops in one process each, recorded or not in turn, 2.9, 1.3 and
+2.9 µs per launch; with processes held side by side 2.5, 3.2 and 2.0, and on other machines 3.0, 4.0 and 2.3; a decode of
+312 graph nodes, 0.21 and 0.14 µs per node. The first were chosen by, the others came later (docs/capture.md). Other
+calls: one callback.`,
+	Fills: []reader.Fill{
+		{Parts: model.PartsGPU | model.PartLaunchConfig | model.PartCalls | model.PartSyncs | model.PartRanges |
+			model.PartPayloads | model.PartMemory | model.PartCounters | model.PartOverheads},
+		{Parts: model.PartSamples, With: "--sample"},
+		{Parts: model.PartSched, With: "--sample"},
+	},
 	Sniff: sniff,
 	Read:  read,
 }

@@ -24,6 +24,7 @@ func TestLoop(t *testing.T) {
 	text := x.Strings.Text
 	info := x.Info
 	if info.Producer != "lacuna record 0.1.0" || info.Schema != "1" || info.Host != "node7" || info.CUPTI != 130000 || info.Driver != 13000 ||
+		info.Cores != 8 || info.Graphs != model.GraphsByNode ||
 		info.Rank != 2 || info.World != 8 || info.Command != "python train.py" || info.Format != "spool" {
 		t.Errorf("info %+v", info)
 	}

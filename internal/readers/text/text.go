@@ -22,6 +22,7 @@ var Format = reader.Format{
 The whole file is held in memory, so it may have 256 MiB at most.`,
 	Clock: "nanoseconds since the epoch that the file states",
 	Files: "*.txt, *.txt.gz",
+	Fills: []reader.Fill{{Parts: model.PartsAll}},
 	Sniff: sniff,
 	Read:  read,
 }

@@ -57,3 +57,34 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Whatever a file holds, what comes of it is sound, and writing it gives what reads the same.
+func FuzzRead(f *testing.F) {
+	const first = "# lacuna trace, text form 1\n"
+	for _, seed := range []string{
+		"", "info rank=0 cores=16 graphs=node\ntool call=2500 spread=0.35 Nsight Systems\n", "step 0+1000\nkernel s7 c5 100+200 gemm\ncall c5 90+8 launch\n",
+		"tool call=1e300 spread=nan x\n", "range 5+open forward\nthread 2 p1 tid=4711 loader\n",
+	} {
+		f.Add(first + seed)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		trace, err := open(data)
+		if err != nil {
+			return
+		}
+		if err := model.Check(trace); err != nil {
+			t.Fatal(err)
+		}
+		var once, again bytes.Buffer
+		if err := evtext.Write(&once, trace); err != nil {
+			t.Fatal(err)
+		}
+		back, err := evtext.Parse(once.String())
+		if err != nil {
+			t.Fatalf("%v, of\n%s", err, once.String())
+		}
+		if err := evtext.Write(&again, back); err != nil || again.String() != once.String() {
+			t.Fatalf("%v: got\n%s\nwant\n%s", err, again.String(), once.String())
+		}
+	})
+}
