@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"fmt"
-
 	"lacuna/internal/interval"
 	"lacuna/internal/model"
 )
@@ -100,7 +98,7 @@ type Idleness struct {
 
 // Idleness divides window for every device that did work in the capture, by ordinal.
 func (f *Facts) Idleness(window interval.Span) []Idleness {
-	return fact(f, fmt.Sprintf("idleness %d %d", window.StartNs, window.EndNs), func() []Idleness {
+	return f.kept.idleness.of(f, window, func(f *Facts) []Idleness {
 		var out []Idleness
 		for _, b := range f.Budgets(window) {
 			x := Idleness{Budget: b, Gaps: f.IdleGaps(&b)}
