@@ -153,7 +153,7 @@ type priced struct {
 // price finds the best of a finding's repairs that can be made.
 func (d *desk) price(x *rules.Finding, r *report.Report) {
 	f := finding(x)
-	if x.Rule.Standing == rules.CostsElse {
+	if x.Rule.Standing != rules.CostsTime {
 		d.worth = append(d.worth, f)
 		return
 	}
@@ -322,7 +322,7 @@ func (d *desk) out() []report.Finding {
 	worthFixing := slices.ContainsFunc(d.priced, func(p priced) bool { return p.gainNs >= mediumShare*d.nowNs })
 	slices.SortStableFunc(d.worth, func(a, b report.Finding) int { return cmp.Compare(b.GainHighMs, a.GainHighMs) })
 	for _, f := range d.worth {
-		if f.Rule != rules.AtLimit || !worthFixing {
+		if !f.Limit || !worthFixing {
 			out = append(out, f)
 		}
 	}
@@ -331,7 +331,7 @@ func (d *desk) out() []report.Finding {
 
 // finding is what is known of a finding without a price.
 func finding(x *rules.Finding) report.Finding {
-	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Confidence: x.Confidence, First: x.First,
+	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit, Confidence: x.Confidence, First: x.First,
 		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC, Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {
 		f.Fix = x.Rule.Fix

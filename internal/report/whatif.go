@@ -49,7 +49,8 @@ type AppliedChange struct {
 type Finding struct {
 	Rule          string     `json:"rule"`
 	Title         string     `json:"title"`
-	Severity      string     `json:"severity"` // high, medium, low, info
+	Severity      string     `json:"severity"`        // high, medium, low, info
+	Limit         bool       `json:"limit,omitempty"` // no fault: what bounds a step in which nothing is worth fixing
 	Confidence    float64    `json:"confidence"`
 	RecoverableMs float64    `json:"recoverable_ms"` // of a step of the program without the profiler, alone
 	GainLowMs     float64    `json:"gain_low_ms"`

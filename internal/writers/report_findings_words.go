@@ -112,7 +112,7 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 // limitOf is the finding that says what bounds a step in which nothing is worth fixing, or nil.
 func limitOf(r *report.Report) *report.Finding {
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Rule == "at_limit" && pricedCount(r) == 0 {
+		if f := &r.Findings[i]; f.Limit && pricedCount(r) == 0 {
 			return f
 		}
 	}
