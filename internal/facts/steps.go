@@ -44,6 +44,7 @@ type Steps struct {
 type StartupStep struct {
 	Index int
 	Why   string
+	Own   bool // of what makes it so, something is the program's own; else it only waits for a rank whose profiler began later
 }
 
 // A Lane is a stream of a device.

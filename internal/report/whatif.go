@@ -41,9 +41,19 @@ type AppliedChange struct {
 	Applied bool     `json:"applied"`
 	Matched int      `json:"matched"`           // calls or pieces of work
 	WhyNot  string   `json:"why_not,omitempty"` // if it was not applied
+	Refused Refusal  `json:"refused,omitempty"` // the kind of WhyNot
 	First   string   `json:"first,omitempty"`   // the change that must be made before it
 	Assumes []string `json:"assumes"`
 }
+
+// A Refusal is in which way a change could not be made.
+type Refusal string
+
+// The refusals.
+const (
+	NoMatch    Refusal = "no_match"    // the capture holds nothing that it changes
+	NotAllowed Refusal = "not_allowed" // it may not be made here, or not yet
+)
 
 // A Finding is a fault with its price.
 type Finding struct {

@@ -100,6 +100,7 @@ type Abstention struct {
 	Reason  string
 	Missing string
 	Try     string
+	Lacks   bool // the capture holds nothing of one of the rule's Needs; else the rule looked, and cannot tell
 }
 
 // Of is what a rule of After found.
@@ -118,7 +119,7 @@ func (o *Findings) Add(confidence float64, atMostNs float64, title string, args 
 
 // Cannot says that the rule cannot judge.
 func (o *Findings) Cannot(reason, missing, try string) {
-	o.Abstained = append(o.Abstained, Abstention{o.rule, reason, missing, try})
+	o.Abstained = append(o.Abstained, Abstention{Rule: o.rule, Reason: reason, Missing: missing, Try: try})
 }
 
 // Because adds evidence to a finding.
@@ -154,7 +155,7 @@ func Run(c *Case, list []*Rule) *Findings {
 	all := &Findings{}
 	for _, r := range list {
 		if need := lacks(c.Facts, r); need != nil {
-			all.Abstained = append(all.Abstained, Abstention{r, "the capture has no " + need.Name, need.Name, need.Try})
+			all.Abstained = append(all.Abstained, Abstention{r, "the capture has no " + need.Name, need.Name, need.Try, true})
 			continue
 		}
 		out := found[r]
