@@ -30,13 +30,7 @@ const (
 
 // CauseText is a cause as idle_by_host names it.
 func (f *Facts) CauseText(c Cause) string {
-	switch c.Kind {
-	case causeRange:
-		return "range:" + f.NameText(c.Name)
-	case causeOp:
-		return "op:" + f.NameText(c.Name)
-	}
-	return plainCauses[c.Kind]
+	return f.Named(c).Key()
 }
 
 // An IdleGap is an idle span of a device and the work that ended it.

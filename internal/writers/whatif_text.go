@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/report"
 )
 
@@ -301,28 +302,8 @@ func pathWords(key string, show shower) string {
 		return "returns of synchronising calls"
 	case "queue full":
 		return "a full launch queue"
-	case "sync":
-		return "synchronising calls"
-	case "alloc":
-		return "allocating and freeing memory"
-	case "copy_call":
-		return "calls of blocking copies"
-	case "launch":
-		return "launching work"
-	case "os":
-		return "operating system calls"
-	case "host":
-		return "host code outside any range"
-	case "unknown":
-		return "what was not recorded"
 	case "workers":
 		return "the background workers"
 	}
-	if name, ok := strings.CutPrefix(key, "range:"); ok {
-		return "host code in " + show(name)
-	}
-	if name, ok := strings.CutPrefix(key, "op:"); ok {
-		return "host code in operator " + show(name)
-	}
-	return show(key)
+	return facts.ParseCause(key).Part(show)
 }
