@@ -36,7 +36,7 @@ type Verdict struct {
 
 // judge holds the findings of a capture against what its program is known to suffer from.
 func judge(c *Capture) Verdict {
-	v := Verdict{Capture: c, Base: c.Variant.Base == "" && c.Rule != "at_limit", Out: notThere[[2]string{c.Case, c.Format}]}
+	v := Verdict{Capture: c, Base: c.Variant.Base == "" && !isLimit(c.Rule), Out: notThere[[2]string{c.Case, c.Format}]}
 	if c.Rule == "" {
 		v.Out = "nothing was planted"
 	}
@@ -54,7 +54,7 @@ func judge(c *Capture) Verdict {
 	}
 	v.Right = true
 	for i := range c.Report.Findings {
-		if f := &c.Report.Findings[i]; promises(c.Report, f) && (c.Rule == "at_limit" || isFault(c, f.Rule)) {
+		if f := &c.Report.Findings[i]; promises(c.Report, f) && (isLimit(c.Rule) || isFault(c, f.Rule)) {
 			v.Right, v.Why = false, fmt.Sprintf("%s promises %.2f ms of %.2f", f.Rule, f.RecoverableMs, stepOf(c.Report))
 		}
 	}
@@ -83,12 +83,20 @@ func isFault(c *Capture, rule string) bool {
 
 // byPresence says whether a rule is judged by its presence.
 func byPresence(id string) bool {
+	return standing(id) != rules.CostsTime || id == "cold_start"
+}
+
+// isLimit says whether a rule finds no fault, but that nothing is worth fixing.
+func isLimit(id string) bool { return standing(id) == rules.Limit }
+
+// standing is how the findings of a rule are judged; of one that is not known, as most are.
+func standing(id string) rules.Standing {
 	for _, r := range rules.All {
 		if r.ID == id {
-			return r.Standing != rules.CostsTime
+			return r.Standing
 		}
 	}
-	return id == "cold_start"
+	return rules.CostsTime
 }
 
 // promises says whether a finding promises more than noise.

@@ -135,7 +135,7 @@ func (s *Set) verdicts(b *strings.Builder) {
 		want := c.Rule
 		if !v.Base {
 			want = "no " + c.Rule
-			if c.Rule == "at_limit" {
+			if isLimit(c.Rule) {
 				want = "nothing worth fixing"
 			}
 		}

@@ -234,7 +234,7 @@ func TestJudge(t *testing.T) {
 		r := Judge(s, opt, 0.02)
 		got := ""
 		if len(r.Changes) > 0 {
-			got = r.Changes[0].Verdict
+			got = string(r.Changes[0].Verdict)
 		}
 		verdict, warned, _ := strings.Cut(test.want, " ")
 		if got != verdict || !strings.Contains(strings.Join(r.Warnings, "\n"), warned) || warned == "" && len(r.Warnings) > 0 {

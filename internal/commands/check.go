@@ -194,7 +194,7 @@ func (c checkCall) tell(env *Env, r *gate.Result, also []form, after []*measure.
 	}
 	if *c.save != "" {
 		if r.ExitStatus != Done {
-			env.remark("--save %s: not written, since the verdict is %s", *c.save, strings.ReplaceAll(r.Verdict, "_", " "))
+			env.remark("--save %s: not written, since the verdict is %s", *c.save, strings.ReplaceAll(string(r.Verdict), "_", " "))
 		} else if err := env.save(*c.save, after); err != nil {
 			return err
 		}

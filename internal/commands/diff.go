@@ -183,7 +183,7 @@ func diffNext(d *compare.Difference) []writers.Advice {
 		return []writers.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
 	}
 	var out []writers.Advice
-	if d.Comparable && d.Step.Verdict == "undecided" {
+	if d.Comparable && d.Step.Verdict == compare.Undecided {
 		why := "with several captures a side, each in a folder of its own"
 		if n := d.Step.RunsNeeded; n > 0 {
 			why = fmt.Sprintf("with about %d captures a side, each side in a folder of its own", n)
@@ -191,7 +191,7 @@ func diffNext(d *compare.Difference) []writers.Advice {
 		out = append(out, writers.Advice{Command: "lacuna diff before/ after/", Why: why})
 	}
 	why := "what is left to gain"
-	if d.Step.Verdict == "slower" {
+	if d.Step.Verdict == compare.Slower {
 		why = "where the time goes now"
 	}
 	return append(out, writers.Advice{Command: "lacuna report " + after, Why: why})

@@ -71,21 +71,26 @@ func matches(f *report.Finding, word string) bool {
 func unjudged(r *report.Report, word string) string {
 	if slices.Contains(severities, word) {
 		if r.Profiler == nil {
-			return whyAbstained(r, "whatif")
+			return whyAbstained(r, func(a *report.Abstained) bool { return a.Kind == report.CannotReplay })
 		}
 		return ""
 	}
-	return whyAbstained(r, word)
+	return whyRuleAbstained(r, word)
 }
 
 func hasFinding(r *report.Report, rule string) bool {
 	return slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Rule == rule })
 }
 
-// whyAbstained is the reason for which a rule did not judge, after a colon, or "".
-func whyAbstained(r *report.Report, rule string) string {
-	for _, a := range r.Abstained {
-		if a.Rule == rule {
+// whyRuleAbstained is the reason for which a rule did not judge, after a colon, or "".
+func whyRuleAbstained(r *report.Report, rule string) string {
+	return whyAbstained(r, func(a *report.Abstained) bool { return a.Rule == rule })
+}
+
+// whyAbstained is the reason of the first abstention that is wanted, after a colon, or "".
+func whyAbstained(r *report.Report, wanted func(a *report.Abstained) bool) string {
+	for i := range r.Abstained {
+		if a := &r.Abstained[i]; wanted(a) {
 			s := ": " + a.Reason
 			if a.GetItWith != "" {
 				s += fmt.Sprintf("; get it with %s", strings.TrimSuffix(a.GetItWith, "."))

@@ -196,7 +196,7 @@ func (v *reportView) write(env *Env, r *report.Report, next []writers.Advice) er
 	page := env.page()
 	for _, name := range *v.explain {
 		if !hasFinding(r, name) {
-			env.remark("--explain %s: nothing of the kind was found here%s", name, whyAbstained(r, name))
+			env.remark("--explain %s: nothing of the kind was found here%s", name, whyRuleAbstained(r, name))
 		}
 	}
 	return env.write(func(w io.Writer) error {

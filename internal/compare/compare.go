@@ -57,7 +57,7 @@ type Change struct {
 	LowPct     *float64 `json:"low_pct"`    // 95 % interval; null: not known
 	HighPct    *float64 `json:"high_pct"`
 	LimitPct   float64  `json:"limit_pct"` // changes below it are none
-	Verdict    string   `json:"verdict"`   // slower, faster, more, less, same, undecided
+	Verdict    Verdict  `json:"verdict"`
 	RunsNeeded int      `json:"runs_needed,omitempty"`
 	RunsBefore int      `json:"runs_before"`
 	RunsAfter  int      `json:"runs_after"`
@@ -184,7 +184,7 @@ func (c *comparison) change(name string, family int) *Change {
 	}
 	x := changeOf(name, like.Unit, like.Better, e)
 	if c.toolsDiffer && (ofHost(name) || name == "compute" && c.before[0].GraphMs+c.after[0].GraphMs > 0) {
-		x.Verdict, x.RunsNeeded = stat.Undecided.String(), 0
+		x.Verdict, x.RunsNeeded = Undecided, 0
 	}
 	return x
 }
@@ -211,20 +211,35 @@ func pct(share float64) *float64 {
 	return &x
 }
 
-// verdict is a verdict in words: of what runs slower and faster, of counts and of parts of a step more and less.
-func verdict(name, unit string, v stat.Verdict) string {
+// A Verdict is what is said of a measure. Of what runs slower and faster, of counts and of parts of a step more and less.
+type Verdict string
+
+// The verdicts.
+const (
+	Undecided Verdict = "undecided" // more runs would tell
+	Same      Verdict = "same"      // no change as large as the smallest that counts
+	Slower    Verdict = "slower"
+	Faster    Verdict = "faster"
+	More      Verdict = "more"
+	Less      Verdict = "less"
+)
+
+// verdict is the verdict on a measure of that name and unit.
+func verdict(name, unit string, v stat.Verdict) Verdict {
 	isTime := (unit == "ms" || unit == "us") && name != "idle" && name != "copy" && name != "comm_exposed" && name != "compute"
 	switch {
 	case v == stat.Higher && isTime:
-		return "slower"
+		return Slower
 	case v == stat.Lower && isTime:
-		return "faster"
+		return Faster
 	case v == stat.Higher:
-		return "more"
+		return More
 	case v == stat.Lower:
-		return "less"
+		return Less
+	case v == stat.Same:
+		return Same
 	}
-	return v.String()
+	return Undecided
 }
 
 // step is the step as it was measured; where the two sides were watched in different ways, as it is without that.
@@ -251,6 +266,6 @@ func (c *comparison) measures(d *Difference) {
 			d.Measures = append(d.Measures, *x)
 		}
 	}
-	rank := map[string]int{stat.Undecided.String(): 1, stat.Same.String(): 2}
+	rank := map[Verdict]int{Undecided: 1, Same: 2}
 	slices.SortStableFunc(d.Measures, func(x, y Change) int { return cmp.Compare(rank[x.Verdict], rank[y.Verdict]) })
 }

@@ -121,7 +121,7 @@ func check(t *testing.T, name string, d *compare.Difference) {
 		t.Errorf("what explains it sums to %.3f ms, the mean steps differ by %.3f", sum, change)
 	}
 	// host_sync gains less than host-bound programs scatter: its repair shows in the synchronisations that went.
-	if d.Step.Verdict != "faster" && name != "host_sync" {
+	if d.Step.Verdict != compare.Faster && name != "host_sync" {
 		t.Errorf("the step is %s: %+v", d.Step.Verdict, d.Step)
 	}
 	if len(d.Findings.Gone) == 0 {
@@ -156,16 +156,16 @@ func TestNothingIsNoChange(t *testing.T) {
 
 func noVerdict(t *testing.T, what string, d *compare.Difference) {
 	t.Helper()
-	if v := d.Step.Verdict; v == "slower" || v == "faster" {
+	if v := d.Step.Verdict; v == compare.Slower || v == compare.Faster {
 		t.Errorf("%s: the step is %s: %+v; unprofiled %+v", what, v, *d.Step, d.Unprofiled)
 	}
 	for _, m := range d.Measures {
-		if m.Verdict == "slower" {
+		if m.Verdict == compare.Slower {
 			t.Errorf("%s: %s is slower: %v to %v, %v to %v %%", what, m.Name, m.Before, m.After, *m.LowPct, *m.HighPct)
 		}
 	}
 	for _, k := range d.Kernels {
-		if k.Verdict == "slower" {
+		if k.Verdict == compare.Slower {
 			t.Errorf("%s: kernel %q %q is slower: %v to %v (%v to %v %%)", what, k.Before, k.After, k.Change.Before, k.Change.After, *k.LowPct, *k.HighPct)
 		}
 	}

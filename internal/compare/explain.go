@@ -277,19 +277,8 @@ const leftPath = 0.1
 
 // idleWords says what changed about a cause of idleness; during: it is known only that the host was in it meanwhile.
 func (c *comparison) idleWords(key string, during bool, before, after float64) string {
-	what := map[string]string{"sync": "synchronisations", "alloc": "allocations", "copy_call": "blocking copies", "launch": "launching", "os": "operating system calls",
-		"host": "host code outside any range", "unknown": "what was not recorded"}[key]
-	kind, name, named := strings.Cut(key, ":")
-	switch {
-	case what != "":
-	case named && kind == "op":
-		what = "operator " + facts.OpWords(name)
-	case named:
-		what = name
-	default:
-		what = key
-	}
-	if key == "launch" {
+	what := facts.ParseCause(key).Noun()
+	if key == facts.CauseLaunch {
 		what += c.launchWords()
 	}
 	switch {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"lacuna/internal/changes"
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
 	"lacuna/internal/replay"
@@ -70,7 +69,11 @@ func (x *Diagnosis) AddTo(r *report.Report) error {
 	k, found := x.k, x.found
 	r.Findings = []report.Finding{}
 	for _, a := range found.Abstained {
-		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
+		kind := report.CannotTell
+		if a.Lacks {
+			kind = report.LacksPart
+		}
+		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Kind: kind, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
 	}
 	if x.cannot != nil {
 		return cannot(r, found, x.cannot)
@@ -94,7 +97,7 @@ func cannot(r *report.Report, found *rules.Findings, err error) error {
 	if !ok {
 		return err
 	}
-	r.Abstained = append(r.Abstained, report.Abstained{Rule: "whatif", Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
+	r.Abstained = append(r.Abstained, report.Abstained{Rule: "whatif", Kind: report.CannotReplay, Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
 	for i := range found.All {
 		x := &found.All[i]
 		f := finding(x)
@@ -153,7 +156,7 @@ type priced struct {
 // price finds the best of a finding's repairs that can be made.
 func (d *desk) price(x *rules.Finding, r *report.Report) {
 	f := finding(x)
-	if x.Rule.Standing == rules.CostsElse {
+	if x.Rule.Standing != rules.CostsTime {
 		d.worth = append(d.worth, f)
 		return
 	}
@@ -165,14 +168,14 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 	for _, change := range x.Changes {
 		e, before, applied := d.make(change)
 		if !applied.Applied {
-			if applied.WhyNot != "" && applied.WhyNot != changes.ErrNoMatch.Error() {
+			if applied.Refused == report.NotAllowed {
 				refused = change + " " + applied.WhyNot
 			}
 			continue
 		}
 		refused = ""
 		if d.unsure {
-			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
+			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
 				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
 			d.unpriced(f, x, fmt.Sprintf("how much it buys cannot be told: the replay explains the step only to %.1f %%", 100*d.k.SelfError))
 			return
@@ -322,7 +325,7 @@ func (d *desk) out() []report.Finding {
 	worthFixing := slices.ContainsFunc(d.priced, func(p priced) bool { return p.gainNs >= mediumShare*d.nowNs })
 	slices.SortStableFunc(d.worth, func(a, b report.Finding) int { return cmp.Compare(b.GainHighMs, a.GainHighMs) })
 	for _, f := range d.worth {
-		if f.Rule != rules.AtLimit || !worthFixing {
+		if !f.Limit || !worthFixing {
 			out = append(out, f)
 		}
 	}
@@ -331,7 +334,7 @@ func (d *desk) out() []report.Finding {
 
 // finding is what is known of a finding without a price.
 func finding(x *rules.Finding) report.Finding {
-	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Confidence: x.Confidence, First: x.First,
+	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit, Confidence: x.Confidence, First: x.First,
 		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC, Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {
 		f.Fix = x.Rule.Fix

@@ -106,10 +106,10 @@ func apply(e *replay.Edit, text string) (report.AppliedChange, error) {
 	var not *changes.NotAllowedError
 	switch {
 	case errors.As(err, &not):
-		out.WhyNot, out.First = err.Error(), not.First
+		out.WhyNot, out.Refused, out.First = err.Error(), report.NotAllowed, not.First
 		return out, nil
 	case errors.Is(err, changes.ErrNoMatch):
-		out.WhyNot = err.Error()
+		out.WhyNot, out.Refused = err.Error(), report.NoMatch
 		return out, nil
 	case err != nil:
 		return out, fmt.Errorf("-x %w", err)

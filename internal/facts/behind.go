@@ -25,7 +25,7 @@ const NoCopy = int32(-1)
 
 // CopiesByCall is the first copy that each call issued, as a row of Copies, or NoCopy.
 func (f *Facts) CopiesByCall() []int32 {
-	return fact(f, "copies by call", func() []int32 {
+	return f.kept.copiesByCall.of(f, func(f *Facts) []int32 {
 		out := make([]int32, f.Trace.Calls.Len())
 		for i := range out {
 			out[i] = NoCopy

@@ -65,7 +65,7 @@ func hasPrefix(s string, prefixes ...string) bool {
 // CallCauses says of each call what it stands for when the device idles during it. An asynchronous
 // copy of pageable memory blocks the host while it is staged, so its call is a blocking copy too.
 func (f *Facts) CallCauses() []uint8 {
-	return fact(f, "call causes", func() []uint8 {
+	return f.kept.callCauses.of(f, func(f *Facts) []uint8 {
 		t := f.Trace
 		cause := judge(&t.Strings, func(name string) uint8 { return causeNumber(callCause(name)) })
 		out := make([]uint8, t.Calls.Len())

@@ -43,7 +43,7 @@ var commOps = []string{"record_param_comms", "nccl:", "c10d::"}
 // CommKernels says of each kernel whether it communicates: by its name, by collective arguments
 // of its own, or because the operator that launched it is the record of a collective.
 func (f *Facts) CommKernels() []bool {
-	return fact(f, "comm kernels", func() []bool {
+	return f.kept.commKernels.of(f, func(f *Facts) []bool {
 		t := f.Trace
 		byName := make([]int8, t.Strings.Len())
 		out := make([]bool, t.Kernels.Len())

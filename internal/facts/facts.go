@@ -6,10 +6,7 @@
 package facts
 
 import (
-	"maps"
-	"sync"
-	"sync/atomic"
-
+	"lacuna/internal/interval"
 	"lacuna/internal/model"
 )
 
@@ -19,46 +16,50 @@ type Facts struct {
 	// Asked is which steps the user wants; whoever opens a capture may set it before anything is asked.
 	Asked StepOptions
 
-	mu    sync.Mutex                       // held while a slot is added
-	slots atomic.Pointer[map[string]*slot] // never changed, but replaced
-	work  atomic.Pointer[Work]             // what Work answers: asked once for each row by some
+	kept kept
 }
 
-type slot struct {
-	once  sync.Once
-	value any
+// kept is the answers that were asked for so far: one field for each fact.
+type kept struct {
+	busiestLane      lazy[Lane]
+	callCauses       lazy[[]uint8]
+	commKernels      lazy[[]bool]
+	copiesByCall     lazy[[]int32]
+	devices          lazy[[]uint32]
+	doer             lazy[*doer]
+	feeders          lazy[map[model.ThreadRow][]model.ThreadRow]
+	feedingProcesses lazy[int]
+	frameworkRanges  lazy[[][]uint32]
+	hasStreamWaits   lazy[bool]
+	hostThreads      lazy[[]hostThread]
+	idleness         keyed[interval.Span, []Idleness]
+	innermostOps     lazy[[][]named]
+	innermostRanges  lazy[[]int32]
+	issued           lazy[*issued]
+	kernelKinds      lazy[[]KernelKind]
+	launches         lazy[*Launches]
+	longCalls        lazy[[][]LongCall]
+	namedOps         lazy[*opsNamed]
+	nestableRanges   lazy[[]int64]
+	opTree           lazy[*OpTree]
+	passes           lazy[*Passes]
+	projection       lazy[*Projection]
+	rangeClasses     lazy[[]RangeClass]
+	rangeNames       lazy[*rangeNames]
+	rangeTree        lazy[*RangeTree]
+	selection        lazy[*Selection]
+	steps            keyed[StepOptions, stepsOrError]
+	toolWork         lazy[map[model.ThreadRow]interval.Set]
+	trust            lazy[*Trust]
+	twins            lazy[map[int32][]int32]
+	work             lazy[*Work]
+	workOfCalls      lazy[[]int32]
+	workOps          lazy[[]int32]
+	workOwners       lazy[[]model.StringID]
 }
 
 // Of prepares the facts of a capture. Nothing is computed yet.
-func Of(t *model.Trace) *Facts {
-	f := &Facts{Trace: t}
-	f.slots.Store(&map[string]*slot{})
-	return f
-}
-
-// fact is the answer of compute, which runs on first use. name is the fact's own.
-func fact[T any](f *Facts, name string, compute func() T) T {
-	s := (*f.slots.Load())[name]
-	if s == nil {
-		s = f.newSlot(name)
-	}
-	s.once.Do(func() { s.value = compute() })
-	return s.value.(T)
-}
-
-// newSlot adds a slot, unless another goroutine has done so in the meantime.
-func (f *Facts) newSlot(name string) *slot {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	old := *f.slots.Load()
-	if s := old[name]; s != nil {
-		return s
-	}
-	slots := maps.Clone(old)
-	slots[name] = new(slot)
-	f.slots.Store(&slots)
-	return slots[name]
-}
+func Of(t *model.Trace) *Facts { return &Facts{Trace: t} }
 
 // AskedSteps is the steps that the user wants.
 func (f *Facts) AskedSteps() (*Steps, error) { return f.Steps(f.Asked) }

@@ -26,7 +26,7 @@ func (f *Facts) HostDoing(thread model.ThreadRow, span interval.Span, tell func(
 }
 
 func (f *Facts) doer() *doer {
-	return fact(f, "doer", func() *doer {
+	return f.kept.doer.of(f, func(f *Facts) *doer {
 		d := &doer{threads: f.hostThreads(), causes: f.CallCauses()}
 		d.feeders, d.names = make([][]model.ThreadRow, len(d.threads)), make([][]nameSource, len(d.threads))
 		for i := range d.threads {
@@ -110,7 +110,7 @@ func (d *doer) inPause(thread model.ThreadRow, pause, piece interval.Span, tell 
 
 // feeders is the other threads of a thread's process that launch kernels.
 func (f *Facts) feeders(thread model.ThreadRow) []model.ThreadRow {
-	byThread := fact(f, "feeders", func() map[model.ThreadRow][]model.ThreadRow {
+	byThread := f.kept.feeders.of(f, func(f *Facts) map[model.ThreadRow][]model.ThreadRow {
 		out := make(map[model.ThreadRow][]model.ThreadRow)
 		threads := f.hostThreads()
 		for i := range threads {

@@ -39,7 +39,7 @@ type named struct {
 
 // hostThreads is what every thread did, by ThreadRow. marker is rows of Ranges that mark steps.
 func (f *Facts) hostThreads() []hostThread {
-	return fact(f, "host threads", func() []hostThread {
+	return f.kept.hostThreads.of(f, func(f *Facts) []hostThread {
 		t := f.Trace
 		out := make([]hostThread, len(t.Threads))
 		for i, th := range t.Calls.Thread {

@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"fmt"
-
 	"lacuna/internal/interval"
 	"lacuna/internal/model"
 )
@@ -32,13 +30,7 @@ const (
 
 // CauseText is a cause as idle_by_host names it.
 func (f *Facts) CauseText(c Cause) string {
-	switch c.Kind {
-	case causeRange:
-		return "range:" + f.NameText(c.Name)
-	case causeOp:
-		return "op:" + f.NameText(c.Name)
-	}
-	return plainCauses[c.Kind]
+	return f.Named(c).Key()
 }
 
 // An IdleGap is an idle span of a device and the work that ended it.
@@ -100,7 +92,7 @@ type Idleness struct {
 
 // Idleness divides window for every device that did work in the capture, by ordinal.
 func (f *Facts) Idleness(window interval.Span) []Idleness {
-	return fact(f, fmt.Sprintf("idleness %d %d", window.StartNs, window.EndNs), func() []Idleness {
+	return f.kept.idleness.of(f, window, func(f *Facts) []Idleness {
 		var out []Idleness
 		for _, b := range f.Budgets(window) {
 			x := Idleness{Budget: b, Gaps: f.IdleGaps(&b)}

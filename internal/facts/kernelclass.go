@@ -42,7 +42,7 @@ type KernelKind struct {
 
 // KernelKinds is the kind of each row of Kernels.
 func (f *Facts) KernelKinds() []KernelKind {
-	return fact(f, "kernel kinds", func() []KernelKind {
+	return f.kept.kernelKinds.of(f, func(f *Facts) []KernelKind {
 		t := f.Trace
 		byName := judge(&t.Strings, KindOfKernel)
 		out := make([]KernelKind, t.Kernels.Len())

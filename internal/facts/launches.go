@@ -19,7 +19,7 @@ type Launches struct {
 
 // Launches joins GPU work and synchronisation records to calls by process and correlation ID.
 func (f *Facts) Launches() *Launches {
-	return fact(f, "launches", func() *Launches {
+	return f.kept.launches.of(f, func(f *Facts) *Launches {
 		t := f.Trace
 		x, dup := indexCalls(&t.Calls, t.Threads)
 		return &Launches{

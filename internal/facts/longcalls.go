@@ -20,7 +20,7 @@ type LongCall struct {
 
 // LongCalls is the outermost calls of LongCallNs and more that neither wait, allocate nor copy, by thread.
 func (f *Facts) LongCalls() [][]LongCall {
-	return fact(f, "long calls", func() [][]LongCall {
+	return f.kept.longCalls.of(f, func(f *Facts) [][]LongCall {
 		threads, causes := f.hostThreads(), f.CallCauses()
 		out := make([][]LongCall, len(threads))
 		for i := range threads {

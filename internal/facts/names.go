@@ -33,7 +33,7 @@ func (f *Facts) NameText(id model.StringID) string {
 }
 
 func (f *Facts) names() *rangeNames {
-	return fact(f, "range names", func() *rangeNames {
+	return f.kept.rangeNames.of(f, func(f *Facts) *rangeNames {
 		t := f.Trace
 		counts := make([]int64, t.Strings.Len())
 		processes := make(map[model.ProcessRow]bool)

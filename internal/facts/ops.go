@@ -90,7 +90,7 @@ func emittedShapes(name string) string {
 
 // OpTree nests the host's events and books GPU work and memory on them.
 func (f *Facts) OpTree() *OpTree {
-	return fact(f, "op tree", func() *OpTree {
+	return f.kept.opTree.of(f, func(f *Facts) *OpTree {
 		t, o := f.Trace, &OpTree{}
 		startNs := o.merge(t)
 		o.label(t)

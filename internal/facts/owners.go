@@ -12,7 +12,7 @@ import (
 // operator by external ID, else by time on the launching thread; where there are no operators, the
 // innermost user range around the launching call, as NameText has it. 0: none.
 func (f *Facts) WorkOwners() []model.StringID {
-	return fact(f, "work owners", func() []model.StringID {
+	return f.kept.workOwners.of(f, func(f *Facts) []model.StringID {
 		t, w := f.Trace, f.Work()
 		out := make([]model.StringID, w.Len())
 		for i, op := range f.namedOps().rows {
@@ -79,7 +79,7 @@ func (f *Facts) rangeAt(thread model.ThreadRow, ns int64) model.StringID {
 
 // innermostOps is the innermost operator of a thread at each instant that has one.
 func (f *Facts) innermostOps(thread model.ThreadRow) []named {
-	all := fact(f, "innermost ops", func() [][]named {
+	all := f.kept.innermostOps.of(f, func(f *Facts) [][]named {
 		t := f.Trace
 		flat := make([]flattener, len(t.Threads))
 		for i, th := range t.Ops.Thread {
@@ -190,7 +190,7 @@ func (f *Facts) HostTimes(window interval.Span) map[model.StringID]HostTime {
 
 // Feeders is how many processes issued GPU work, at least 1.
 func (f *Facts) Feeders() int {
-	return fact(f, "feeding processes", func() int {
+	return f.kept.feedingProcesses.of(f, func(f *Facts) int {
 		seen := make(map[model.ProcessRow]bool)
 		for _, call := range f.Work().Call {
 			if call != NoCall {
@@ -203,7 +203,7 @@ func (f *Facts) Feeders() int {
 
 // Devices is the ordinals of the devices that did work, sorted.
 func (f *Facts) Devices() []uint32 {
-	return fact(f, "devices", func() []uint32 {
+	return f.kept.devices.of(f, func(f *Facts) []uint32 {
 		seen := make(map[uint32]bool)
 		var out []uint32
 		for _, d := range f.Work().Device {

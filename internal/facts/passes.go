@@ -81,7 +81,7 @@ func passOfName(name string) Pass {
 //  2. The rest lies between two stretches of backward. Up to a step marker, or the last work known to be an
 //     update, or the last kernel that hardly anything but optimizers use, it is update; behind that, forward.
 func (f *Facts) Passes() *Passes {
-	return fact(f, "passes", func() *Passes {
+	return f.kept.passes.of(f, func(f *Facts) *Passes {
 		t, w := f.Trace, f.Work()
 		p := &Passes{Of: make([]Pass, w.Len())}
 		ranges, engine := f.passRanges(), f.engineSpans()

@@ -118,8 +118,9 @@ type NamedNs struct {
 
 // frameworkRangesIn is the ranges of the framework that overlap a span on a thread, and by how much.
 func (f *Facts) frameworkRangesIn(thread model.ThreadRow, span interval.Span) []NamedNs {
-	t, class := f.Trace, f.RangeClasses()
-	byThread := fact(f, "framework ranges", func() [][]uint32 {
+	t := f.Trace
+	byThread := f.kept.frameworkRanges.of(f, func(f *Facts) [][]uint32 {
+		t, class := f.Trace, f.RangeClasses()
 		out := make([][]uint32, len(t.Threads))
 		for i, th := range t.Ranges.Thread {
 			if class[i] == RangeFramework && t.Ranges.DurNs[i] != model.OpenDurNs && int(th) < len(out) {

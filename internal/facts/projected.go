@@ -23,7 +23,7 @@ type Projection struct {
 // end and the count of each prefix, so that ranges may cross one another and calls may nest,
 // for n log n time whatever the input.
 func (f *Facts) Projection() *Projection {
-	return fact(f, "projection", func() *Projection {
+	return f.kept.projection.of(f, func(f *Facts) *Projection {
 		t, x, durNs := f.Trace, f.issued(), f.nestable()
 		r, calls := &t.Ranges, &t.Calls
 		n := r.Len()

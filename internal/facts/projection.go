@@ -15,7 +15,7 @@ const maxTwins = 3
 // one, in order. Some CUPTI versions record a launch twice, once inside the other, and nsys
 // counts its work for both. A call with more than maxTwins of them has none.
 func (f *Facts) Twins() map[int32][]int32 {
-	return fact(f, "twins", func() map[int32][]int32 {
+	return f.kept.twins.of(f, func(f *Facts) map[int32][]int32 {
 		if f.Launches().Duplicates == 0 {
 			return nil
 		}
@@ -50,7 +50,7 @@ type issued struct {
 }
 
 func (f *Facts) issued() *issued {
-	return fact(f, "issued", func() *issued {
+	return f.kept.issued.of(f, func(f *Facts) *issued {
 		t, launches := f.Trace, f.Launches()
 		// By call, shifted by one so that 0 is none.
 		slot := make([]int32, t.Calls.Len())
@@ -107,7 +107,7 @@ func (x *issued) extend(slot, calls []int32, a *model.Activity) {
 // nestable is the ranges' durations, negative for those that cannot contain a call: never
 // closed, or ended by another thread than the one that began them.
 func (f *Facts) nestable() []int64 {
-	return fact(f, "nestable ranges", func() []int64 {
+	return f.kept.nestableRanges.of(f, func(f *Facts) []int64 {
 		r := &f.Trace.Ranges
 		dur := r.DurNs
 		for i, end := range r.EndThread {
@@ -130,7 +130,7 @@ type RangeTree struct {
 
 // RangeTree nests the ranges of each host thread.
 func (f *Facts) RangeTree() *RangeTree {
-	return fact(f, "range tree", func() *RangeTree {
+	return f.kept.rangeTree.of(f, func(f *Facts) *RangeTree {
 		r := &f.Trace.Ranges
 		parent, level := Nest(r.StartNs, f.nestable(), r.Thread)
 		return &RangeTree{parent, level}
@@ -140,7 +140,7 @@ func (f *Facts) RangeTree() *RangeTree {
 // InnermostRange is, for each call that issued GPU work, the range around the whole call, on its
 // thread, that started last; NotNested if there is none, and for all other calls.
 func (f *Facts) InnermostRange() []int32 {
-	return fact(f, "innermost ranges", func() []int32 {
+	return f.kept.innermostRanges.of(f, func(f *Facts) []int32 {
 		t, durNs := f.Trace, f.nestable()
 		r, calls := &t.Ranges, &t.Calls
 		out := make([]int32, calls.Len())

@@ -21,7 +21,7 @@ type Selection struct {
 
 // Selection chooses what HTA's tables count.
 func (f *Facts) Selection() *Selection {
-	return fact(f, "selection", func() *Selection {
+	return f.kept.selection.of(f, func(f *Facts) *Selection {
 		t, w := f.Trace, f.Work()
 		s := &Selection{Rows: make([]uint32, 0, w.Len())}
 		s.Steps, s.LastStepNs = f.lastProfilerStep()

@@ -44,11 +44,11 @@ func (f *Facts) dropStartup(s *Steps) {
 		if !slower(s.All[k], s.All[k+1:]) {
 			break
 		}
-		why := evidence(k)
+		why, own := evidence(k)
 		if why == "" {
 			break
 		}
-		s.Startup = append(s.Startup, StartupStep{k, why})
+		s.Startup = append(s.Startup, StartupStep{k, why, own})
 	}
 	if k > n/2 {
 		s.Startup = nil
@@ -89,17 +89,18 @@ func medianOf(v []int64) int64 {
 }
 
 // startupEvidence returns a function that says what of a start step k does more often than the
-// later steps do, or "".
-func (f *Facts) startupEvidence(s *Steps) func(k int) string {
+// later steps do, or "", and whether any of it is the program's own doing.
+func (f *Facts) startupEvidence(s *Steps) func(k int) (why string, own bool) {
 	var counts map[string][]int // per kind of work and step; made when first asked for
 	var waits func(int) bool
-	return func(k int) string {
+	return func(k int) (string, bool) {
 		if counts == nil {
 			counts, waits = f.startupCounts(s), f.waitsToStart(s)
 		}
 		var found []string
+		own := false
 		if waits(k) {
-			found = append(found, WhyAnotherRank)
+			found = append(found, "waits for another rank to start")
 		}
 		for _, kind := range append(startupKinds(), "compiles or tunes") {
 			c := counts[kind]
@@ -111,10 +112,10 @@ func (f *Facts) startupEvidence(s *Steps) func(k int) string {
 				later = append(later, int64(x))
 			}
 			if int64(c[k]) > 2*medianOf(later) {
-				found = append(found, kind)
+				found, own = append(found, kind), true
 			}
 		}
-		return strings.Join(found, ", ")
+		return strings.Join(found, ", "), own
 	}
 }
 

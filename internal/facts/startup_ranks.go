@@ -2,9 +2,6 @@ package facts
 
 import "lacuna/internal/interval"
 
-// WhyAnotherRank is why a first step is start-up that waits for a rank whose profiler began later.
-const WhyAnotherRank = "waits for another rank to start"
-
 const (
 	// startWait is how many times as long as later the longest collective of a first step must last: profilers of two ranks on one
 	// host began 2 to 50 ms apart, where collectives take 0.1 to 3 ms.

@@ -24,7 +24,7 @@ func (f *Facts) Starved(gaps []IdleGap) []IdleGap {
 
 // WorkOfCalls is the first row of Work that each call issued, or -1.
 func (f *Facts) WorkOfCalls() []int32 {
-	return fact(f, "work of calls", func() []int32 {
+	return f.kept.workOfCalls.of(f, func(f *Facts) []int32 {
 		out := make([]int32, f.Trace.Calls.Len())
 		for i := range out {
 			out[i] = -1

@@ -44,6 +44,7 @@ type Steps struct {
 type StartupStep struct {
 	Index int
 	Why   string
+	Own   bool // of what makes it so, something is the program's own; else it only waits for a rank whose profiler began later
 }
 
 // A Lane is a stream of a device.
@@ -81,15 +82,17 @@ func (e *StepsError) Error() string {
 
 // Steps finds the steps of the capture. The answer is everybody's: it is not to be changed.
 func (f *Facts) Steps(opt StepOptions) (*Steps, error) {
-	type answer struct {
-		steps *Steps
-		err   error
-	}
-	a := fact(f, fmt.Sprintf("steps %+v", opt), func() answer {
+	a := f.kept.steps.of(f, opt, func(f *Facts) stepsOrError {
 		s, err := f.chooseSteps(opt)
-		return answer{s, err}
+		return stepsOrError{s, err}
 	})
 	return a.steps, a.err
+}
+
+// stepsOrError is what Steps answers.
+type stepsOrError struct {
+	steps *Steps
+	err   error
 }
 
 // chooseSteps finds steps and looks only at those that opt asks for.
@@ -279,7 +282,7 @@ func (f *Facts) HostSpan() interval.Span {
 
 // Busiest is the stream with the longest union of compute; of equals, the one that starts first.
 func (f *Facts) Busiest() Lane {
-	return fact(f, "busiest lane", func() Lane {
+	return f.kept.busiestLane.of(f, func(f *Facts) Lane {
 		w := f.Work()
 		type lane struct{ busyNs, endNs int64 }
 		lanes := make(map[Lane]*lane)

@@ -8,7 +8,7 @@ import (
 
 // HasStreamWaits says whether the program made streams wait for events of other streams.
 func (f *Facts) HasStreamWaits() bool {
-	return fact(f, "has stream waits", func() bool {
+	return f.kept.hasStreamWaits.of(f, func(f *Facts) bool {
 		t := f.Trace
 		waits := judge(&t.Strings, func(name string) bool { return strings.Contains(name, "StreamWaitEvent") })
 		for _, id := range t.Calls.Name {

@@ -16,7 +16,7 @@ var toolWork = []string{"buffer flush", "buffer request", "instrumentation", "cu
 
 // ToolWork is when the profiler, by its own account, did something on a thread, by thread. An unprofiled run lacks it.
 func (f *Facts) ToolWork() map[model.ThreadRow]interval.Set {
-	return fact(f, "tool work", func() map[model.ThreadRow]interval.Set {
+	return f.kept.toolWork.of(f, func(f *Facts) map[model.ThreadRow]interval.Set {
 		t := f.Trace
 		own := make(map[model.StringID]bool)
 		spans := make(map[model.ThreadRow][]interval.Span)

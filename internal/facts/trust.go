@@ -42,7 +42,7 @@ var graphLaunchCall = regexp.MustCompile(`^(cuda|cu|hip)GraphLaunch`)
 
 // Trust examines the capture.
 func (f *Facts) Trust() *Trust {
-	return fact(f, "trust", func() *Trust {
+	return f.kept.trust.of(f, func(f *Facts) *Trust {
 		tr := &Trust{Duplicates: f.Launches().Duplicates - len(f.repeatedCalls())}
 		f.trustWork(tr)
 		f.trustLaunches(tr)

@@ -26,7 +26,7 @@ const (
 
 // RangeClasses says of each range who made it.
 func (f *Facts) RangeClasses() []RangeClass {
-	return fact(f, "range classes", func() []RangeClass {
+	return f.kept.rangeClasses.of(f, func(f *Facts) []RangeClass {
 		t := f.Trace
 		byName := judge(&t.Strings, func(name string) RangeClass {
 			switch {

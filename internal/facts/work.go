@@ -33,16 +33,7 @@ func (w *Work) Len() int { return len(w.Kind) }
 
 // Work merges kernels, graphs, copies and sets.
 func (f *Facts) Work() *Work {
-	w := f.work.Load()
-	if w == nil {
-		w = f.merged()
-		f.work.Store(w)
-	}
-	return w
-}
-
-func (f *Facts) merged() *Work {
-	return fact(f, "work", func() *Work {
+	return f.kept.work.of(f, func(f *Facts) *Work {
 		t, launches, comm := f.Trace, f.Launches(), f.CommKernels()
 		sources := []workSource{
 			{&t.Kernels.Activity, launches.Kernels, func(i int) WorkKind {

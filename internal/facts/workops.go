@@ -11,7 +11,7 @@ import (
 // else the innermost around the launching call; NotNested: none. Operators launch from within one another, so that this
 // is the innermost one that did.
 func (f *Facts) WorkOps() []int32 {
-	return fact(f, "work ops", func() []int32 {
+	return f.kept.workOps.of(f, func(f *Facts) []int32 {
 		t, w := f.Trace, f.Work()
 		out := slices.Clone(f.namedOps().rows)
 		var left []int // rows to be found by time
@@ -47,7 +47,7 @@ type opsNamed struct {
 }
 
 func (f *Facts) namedOps() *opsNamed {
-	return fact(f, "named ops", func() *opsNamed {
+	return f.kept.namedOps.of(f, func(f *Facts) *opsNamed {
 		w := f.Work()
 		byExternal := f.opRows()
 		n := &opsNamed{make([]int32, w.Len()), true}

@@ -14,14 +14,17 @@ import (
 // Schema is the version of the JSON contract. Fields are added, never renamed.
 const Schema = 1
 
+// A Verdict is what a check comes to, as a whole and on one measure.
+type Verdict string
+
 // The verdicts. Pass, Regression, Inconclusive and NotComparable are of a check too; Improvement is of a measure only
 // and fails nothing.
 const (
-	Pass          = "pass"
-	Regression    = "regression"
-	Inconclusive  = "inconclusive"
-	NotComparable = "not_comparable"
-	Improvement   = "improvement"
+	Pass          Verdict = "pass"
+	Regression    Verdict = "regression"
+	Inconclusive  Verdict = "inconclusive"
+	NotComparable Verdict = "not_comparable"
+	Improvement   Verdict = "improvement"
 )
 
 // A Baseline is where the runs to compare with come from: files, or a history.
@@ -33,7 +36,7 @@ type Baseline interface {
 // A Result is what a check says.
 type Result struct {
 	Schema     int      `json:"schema"`
-	Verdict    string   `json:"verdict"`
+	Verdict    Verdict  `json:"verdict"`
 	ExitStatus int      `json:"exit_status"` // with what --inconclusive makes of it
 	Comparable bool     `json:"comparable"`
 	WhyNot     []string `json:"why_not"` // nothing: comparable as far as is known
@@ -67,7 +70,7 @@ type Row struct {
 	HighPct    *float64 `json:"high_pct"`
 	Limit      string   `json:"limit"`     // as --limit or --budget take it
 	LimitPct   *float64 `json:"limit_pct"` // share and amount together
-	Verdict    string   `json:"verdict"`
+	Verdict    Verdict  `json:"verdict"`
 	RunsNeeded int      `json:"runs_needed"` // a side, that would decide; 0: decided, or not known
 	RunsBefore int      `json:"runs_before"`
 	RunsAfter  int      `json:"runs_after"`
@@ -176,9 +179,9 @@ func words(values []string) string {
 }
 
 // overall is the verdict of all rows: a regression is one whatever else is not known; what cannot be compared is no pass.
-func overall(r *Result) string {
+func overall(r *Result) Verdict {
 	worst := Pass
-	for _, v := range []string{Inconclusive, NotComparable, Regression} {
+	for _, v := range []Verdict{Inconclusive, NotComparable, Regression} {
 		if slices.ContainsFunc(r.Measures, func(m Row) bool { return m.Verdict == v }) {
 			worst = v
 		}

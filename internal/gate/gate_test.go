@@ -71,9 +71,9 @@ func TestVerdicts(t *testing.T) {
 		before, after []*measure.Run
 		rules         []string
 		opt           Options
-		want          string
+		want          Verdict
 		status        int
-		row           string // of the first
+		row           Verdict // of the first
 		warns         string
 	}{
 		{"the same", runs(nil, steady...), runs(nil, steady...), []string{"step=2%"}, Options{}, Pass, 0, Pass, ""},
@@ -250,7 +250,7 @@ func TestQuantilesOfOneRun(t *testing.T) {
 			r.Measures[0].Samples = v
 		}
 	}
-	for n, want := range map[int]string{200: Pass, 20: Inconclusive} {
+	for n, want := range map[int]Verdict{200: Pass, 20: Inconclusive} {
 		r, err := Check(runs(long(n), 1), runs(long(n), 1), Options{Rules: limits(t, "step:p90=2%")})
 		if err != nil || r.Measures[0].Verdict != want {
 			t.Errorf("%d steps: %+v, %v; want %s", n, r.Measures[0], err, want)

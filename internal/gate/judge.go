@@ -81,7 +81,7 @@ func (c *check) change(q *question, row *Row) {
 
 // gateVerdict is what a gate makes of an effect. It asks less than a comparison: that a measure did not get worse by the
 // limit or more is a pass, whether or not it got better.
-func gateVerdict(e stat.Effect, better measure.Better) (verdict string, runsNeeded int) {
+func gateVerdict(e stat.Effect, better measure.Better) (verdict Verdict, runsNeeded int) {
 	worse, improved, bound := stat.Higher, stat.Lower, e.High
 	if better == measure.Higher {
 		worse, improved, bound = stat.Lower, stat.Higher, -e.Low

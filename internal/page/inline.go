@@ -97,15 +97,13 @@ func verbOf(s string) string {
 	return s
 }
 
-func (t Text) plain(s string) Text {
-	if s == "" {
+func (t Text) plain(s string) Text { return t.add(Span{Text: s}) }
+
+// add appends a span, unless it is empty; plain text goes on with plain text.
+func (t Text) add(s Span) Text {
+	if s.Text == "" {
 		return t
 	}
-	return t.add(Span{Text: s})
-}
-
-// add appends a span; plain text goes on with plain text.
-func (t Text) add(s Span) Text {
 	if n := len(t); n > 0 && s.Kind == t[n-1].Kind && s.Kind == Plain && len(s.At)+len(t[n-1].At) == 0 {
 		t[n-1].Text += s.Text
 		return t

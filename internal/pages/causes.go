@@ -4,30 +4,26 @@ import (
 	"cmp"
 	"strings"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/page"
 )
 
 // pathWords names a cause of a critical path.
 func pathWords(key string) page.Text {
-	if name, ok := strings.CutPrefix(key, "range:"); ok {
-		return page.Sayf("host code in %s", page.Named(name))
-	}
-	if name, ok := strings.CutPrefix(key, "op:"); ok {
-		return page.Sayf("host code in operator %s", page.Named(name))
-	}
 	if words, ok := pathCauses[key]; ok {
 		return page.T(words)
 	}
-	return page.Named(key)
+	return phrase(facts.ParseCause(key).Part())
 }
 
-// pathCauses is the causes of a critical path that are no names of the program's.
+// phrase is a phrase with its name marked.
+func phrase(p facts.Phrase) page.Text { return page.Join(page.T(p.Words), page.Named(p.Name)) }
+
+// pathCauses is the parts of a critical path that are not a host's.
 var pathCauses = map[string]string{
 	"compute": "kernels", "comm": "communication", "copy": "copies", "launch latency": "latency from launch to kernel",
 	"stream gap": "pauses between kernels", "sync return": "returns of synchronising calls", "queue full": "a full launch queue",
-	"sync": "synchronising calls", "alloc": "allocating and freeing memory", "copy_call": "calls of blocking copies",
-	"launch": "launching work", "os": "operating system calls", "host": "host code outside any range",
-	"unknown": "what was not recorded", "workers": "the background workers",
+	"workers": "the background workers",
 }
 
 // byLength orders by value, largest first; ties by name.

@@ -89,9 +89,6 @@ func (e *Edit) NotDone(thread int32, spans interval.Set) {
 	e.gone = gone
 }
 
-// DropWait lets a call return without waiting.
-func (e *Edit) DropWait(i int32) { e.Calls[i].Wait = WaitNothing }
-
 // Stub makes a call that waited or worked take what a call takes that does nothing.
 func (e *Edit) Stub(i int32) {
 	c := &e.Calls[i]

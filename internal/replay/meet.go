@@ -77,14 +77,6 @@ func (p *Program) attends(m *facts.Meetings, party int) []attendance {
 	return out
 }
 
-// Ranks is the programs that are replayed with p, p among them; none: it is replayed alone.
-func (p *Program) Ranks() []*Program {
-	if p.job == nil {
-		return nil
-	}
-	return p.job.programs
-}
-
 // A gathering is where the programs of one joint run wait for one another.
 type gathering struct {
 	mu      sync.Mutex

@@ -151,11 +151,27 @@ type Gap struct {
 
 // Abstained is something that could not be judged: the one form in which lacuna says "I cannot tell".
 type Abstained struct {
-	Rule      string `json:"rule"`
-	Reason    string `json:"reason"`
-	Missing   string `json:"missing"`
-	GetItWith string `json:"get_it_with"`
+	Rule      string        `json:"rule"` // of kinds that are no rule's: which part of the answer it is
+	Kind      AbstainedKind `json:"kind"`
+	Reason    string        `json:"reason"`
+	Missing   string        `json:"missing"`
+	GetItWith string        `json:"get_it_with"`
 }
+
+// AbstainedKind is in which way something could not be judged.
+type AbstainedKind string
+
+// The kinds of abstentions.
+const (
+	LacksPart    AbstainedKind = "lacks_part"    // the capture holds nothing of what a rule needs
+	CannotTell   AbstainedKind = "cannot_tell"   // it does, and the rule cannot judge all the same
+	ReplayUnsure AbstainedKind = "replay_unsure" // what the repair of a finding buys cannot be priced: the replay is too far off
+	AnswerLacks  AbstainedKind = "answer_lacks"  // no rule but a part of the answer: budget, idle_by_host, steps
+	CannotReplay AbstainedKind = "cannot_replay" // nothing can be priced: whatif
+)
+
+// OfAnswer says whether no rule abstains but the answer itself: it is the poorer for it.
+func (k AbstainedKind) OfAnswer() bool { return k == AnswerLacks || k == CannotReplay }
 
 // Capture says how far the capture can be trusted.
 type Capture struct {

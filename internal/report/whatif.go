@@ -41,15 +41,26 @@ type AppliedChange struct {
 	Applied bool     `json:"applied"`
 	Matched int      `json:"matched"`           // calls or pieces of work
 	WhyNot  string   `json:"why_not,omitempty"` // if it was not applied
+	Refused Refusal  `json:"refused,omitempty"` // the kind of WhyNot
 	First   string   `json:"first,omitempty"`   // the change that must be made before it
 	Assumes []string `json:"assumes"`
 }
+
+// A Refusal is in which way a change could not be made.
+type Refusal string
+
+// The refusals.
+const (
+	NoMatch    Refusal = "no_match"    // the capture holds nothing that it changes
+	NotAllowed Refusal = "not_allowed" // it may not be made here, or not yet
+)
 
 // A Finding is a fault with its price.
 type Finding struct {
 	Rule          string     `json:"rule"`
 	Title         string     `json:"title"`
-	Severity      string     `json:"severity"` // high, medium, low, info
+	Severity      string     `json:"severity"`        // high, medium, low, info
+	Limit         bool       `json:"limit,omitempty"` // no fault: what bounds a step in which nothing is worth fixing
 	Confidence    float64    `json:"confidence"`
 	RecoverableMs float64    `json:"recoverable_ms"` // of a step of the program without the profiler, alone
 	GainLowMs     float64    `json:"gain_low_ms"`

@@ -6,14 +6,11 @@ import (
 	"lacuna/internal/facts"
 )
 
-// AtLimit is the ID of the verdict that nothing is worth fixing: whoever prices findings withholds it beside one that is.
-const AtLimit = "at_limit"
-
 var atLimit = Rule{
 	ID:       "at_limit",
 	Title:    "The GPU is busy with efficient kernels: nothing worth fixing was found",
 	Since:    "0.1",
-	Standing: CostsElse,
+	Standing: Limit,
 	Needs:    []Need{needWork},
 	Doc: `
 The device idles for at most 7 % of the step, copies and communication that nothing hides take at most 5 %, kernels last 10 µs on
@@ -33,7 +30,13 @@ Nothing in this loop. What is left changes the program:
 	FixC:      `Nothing in this loop.`,
 	Confirm:   `Clocks and power are as high as the device allows under this load (nvidia-smi -q -d CLOCK,POWER).`,
 	RefutedBy: `lacuna stats -r op_roofline shows operators with much time far below their roof.`,
+	After:     aboutKernels,
 	Check:     checkAtLimit,
+}
+
+// aboutKernels is the rules that find kernels which do not use the device well.
+var aboutKernels = []*Rule{
+	&dominantKernel, &dtypeCastChurn, &layoutConversion, &loopedOptimizer, &misalignedShapes, &tensorCoresIdle, &unfusedAttention, &unfusedElementwise,
 }
 
 const (
@@ -49,7 +52,7 @@ func checkAtLimit(c *Case, out *Findings) {
 	for _, b := range c.Budgets {
 		idle, move, compute = idle+b.IdleNs, move+b.CommExposedNs+b.CopyNs, compute+b.ComputeNs
 	}
-	if c.shareOfStep(idle) > maxLimitIdle || c.shareOfStep(move) > maxLimitMove || c.kernelFaults() {
+	if c.shareOfStep(idle) > maxLimitIdle || c.shareOfStep(move) > maxLimitMove || c.kernelFaults(out) {
 		return
 	}
 	var good, matrix, all, kernels int64
@@ -93,14 +96,9 @@ func efficient(k facts.KernelKind) bool {
 }
 
 // kernelFaults says whether a rule about kernels finds more than this verdict is worth.
-func (c *Case) kernelFaults() bool {
-	for _, check := range []func(*Case, *Findings){
-		checkDominantKernel, checkDtypeCastChurn, checkLayoutConversion, checkLoopedOptimizer, checkMisalignedShapes, checkTensorCoresIdle,
-		checkUnfusedAttention, checkUnfusedElementwise,
-	} {
-		found := &Findings{}
-		check(c, found)
-		for _, f := range found.All {
+func (c *Case) kernelFaults(out *Findings) bool {
+	for _, r := range aboutKernels {
+		for _, f := range out.Of(r) {
 			if f.AtMostNs > worthFixing*c.StepNs {
 				return true
 			}

@@ -61,7 +61,7 @@ func checkColdStart(c *Case, out *Findings) {
 	if len(s.Startup) == 0 || len(s.Steady()) == 0 {
 		return
 	}
-	if !slices.ContainsFunc(s.Startup, func(x facts.StartupStep) bool { return x.Why != facts.WhyAnotherRank }) {
+	if !slices.ContainsFunc(s.Startup, func(x facts.StartupStep) bool { return x.Own }) {
 		return // the profilers' start, not the program's
 	}
 	var totalNs float64

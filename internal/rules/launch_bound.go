@@ -41,8 +41,12 @@ A larger batch, fused optimizers (fused=True) and fewer, larger operators help a
 	FixC:      `Capture the stream with cudaStreamBeginCapture and launch it with cudaGraphLaunch; fuse small kernels.`,
 	Confirm:   `One cudaGraphLaunch stands where hundreds of cudaLaunchKernel stood, and the kernels follow each other without gaps.`,
 	RefutedBy: `A larger batch makes the step longer in proportion: then the kernels are the limit.`,
+	After:     forbidGraphs,
 	Check:     checkLaunchBound,
 }
+
+// forbidGraphs is the rules that find what no CUDA graph may span, synchronisations and allocations: what they find is repaired first.
+var forbidGraphs = []*Rule{&hostSync, &excessTransfer, &allocatorChurn}
 
 const (
 	// minLaunchShare is the share of the step that launching must cost: between XProf's moderate (3 %) and high (15 %).
@@ -85,7 +89,12 @@ func checkLaunchBound(c *Case, out *Findings) {
 		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)
 	f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued while the host is in launch calls or in ordinary pauses between them", 100*launching.share()))
 	f.Repair("cuda-graph")
-	f.First = c.blockerOfGraphs()
+	for _, r := range forbidGraphs {
+		if len(out.Of(r)) > 0 {
+			f.First = r.ID
+			break
+		}
+	}
 }
 
 // launches is, by step, how many pieces of work the host issued one by one and how long its kernels took; and the
@@ -166,24 +175,6 @@ func (c *Case) launchRows(n int) []string {
 		}
 	}
 	return rows
-}
-
-// blockerOfGraphs is the rule that says what forbids a CUDA graph here, or "": no graph spans a synchronisation or an allocation.
-func (c *Case) blockerOfGraphs() string {
-	found := func(r *Rule) bool {
-		o := &Findings{rule: r}
-		r.Check(c, o)
-		return len(o.All) > 0
-	}
-	switch {
-	case found(&hostSync):
-		return hostSync.ID
-	case c.excess() != nil:
-		return excessTransfer.ID
-	case found(&allocatorChurn):
-		return allocatorChurn.ID
-	}
-	return ""
 }
 
 // medianInt is the lower middle of values, 0 of none.

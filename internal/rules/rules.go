@@ -25,6 +25,9 @@ type Rule struct {
 	RefutedBy string // what would show that the diagnosis is wrong
 	Standing  Standing
 
+	// After is the rules whose findings this one looks at (Findings.Of): they judge first. They themselves come after none.
+	After []*Rule
+
 	Check func(c *Case, out *Findings)
 }
 
@@ -35,6 +38,7 @@ type Standing uint8
 const (
 	CostsTime Standing = iota // priced in ms of the step, dropped if the repair buys nothing
 	CostsElse                 // costs memory or money, or is only worth knowing: judged by presence
+	Limit                     // no fault, but what bounds a step in which nothing is worth fixing: withheld beside what is
 )
 
 // A Need is something that a capture must hold, with the command that records it.
@@ -83,8 +87,9 @@ type Evidence struct {
 
 // Findings collects what a rule finds.
 type Findings struct {
-	rule *Rule
-	All  []Finding
+	rule   *Rule
+	others map[*Rule]*Findings // what those of rule.After found
+	All    []Finding
 	// Abstained is what the rule cannot judge although its needs are met, and why.
 	Abstained []Abstention
 }
@@ -95,6 +100,15 @@ type Abstention struct {
 	Reason  string
 	Missing string
 	Try     string
+	Lacks   bool // the capture holds nothing of one of the rule's Needs; else the rule looked, and cannot tell
+}
+
+// Of is what a rule of After found.
+func (o *Findings) Of(r *Rule) []Finding {
+	if found := o.others[r]; found != nil {
+		return found.All
+	}
+	return nil
 }
 
 // Add adds a finding and returns it for what is still to be said.
@@ -105,7 +119,7 @@ func (o *Findings) Add(confidence float64, atMostNs float64, title string, args 
 
 // Cannot says that the rule cannot judge.
 func (o *Findings) Cannot(reason, missing, try string) {
-	o.Abstained = append(o.Abstained, Abstention{o.rule, reason, missing, try})
+	o.Abstained = append(o.Abstained, Abstention{Rule: o.rule, Reason: reason, Missing: missing, Try: try})
 }
 
 // Because adds evidence to a finding.
@@ -135,16 +149,16 @@ func NewCase(f *facts.Facts, steps *facts.Steps) *Case {
 	return c
 }
 
-// Run lets rules judge a case, in the order given.
+// Run lets rules judge a case. What they say is in the order given; those that look at findings of others judge last.
 func Run(c *Case, list []*Rule) *Findings {
+	found := judged(c, list)
 	all := &Findings{}
 	for _, r := range list {
 		if need := lacks(c.Facts, r); need != nil {
-			all.Abstained = append(all.Abstained, Abstention{r, "the capture has no " + need.Name, need.Name, need.Try})
+			all.Abstained = append(all.Abstained, Abstention{r, "the capture has no " + need.Name, need.Name, need.Try, true})
 			continue
 		}
-		out := &Findings{rule: r}
-		r.Check(c, out)
+		out := found[r]
 		if c.Steps.Source == facts.StepsNone {
 			out.ofCapture()
 		}
@@ -152,6 +166,26 @@ func Run(c *Case, list []*Rule) *Findings {
 		all.Abstained = append(all.Abstained, out.Abstained...)
 	}
 	return all
+}
+
+// judged is what each rule finds. One that lacks what it needs judges only if another comes after it: what it then finds is
+// not shown, but no rule may say that all is well beside it.
+func judged(c *Case, list []*Rule) map[*Rule]*Findings {
+	found, lookedAt := make(map[*Rule]*Findings, len(list)), make(map[*Rule]bool)
+	for _, r := range list {
+		for _, before := range r.After {
+			lookedAt[before] = true
+		}
+	}
+	for _, late := range []bool{false, true} {
+		for _, r := range list {
+			if late == (len(r.After) > 0) && (lookedAt[r] || lacks(c.Facts, r) == nil) {
+				found[r] = &Findings{rule: r, others: found}
+				r.Check(c, found[r])
+			}
+		}
+	}
+	return found
 }
 
 func lacks(f *facts.Facts, r *Rule) *Need {

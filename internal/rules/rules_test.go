@@ -27,7 +27,7 @@ func TestRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return format(Run(NewCase(f, steps), []*Rule{rule}))
+				return format(only(rule, Run(NewCase(f, steps), append([]*Rule{rule}, rule.After...))))
 			})
 			for _, name := range []string{"fires", "silent"} {
 				want, ok := golden.Want(t, file, name)
@@ -42,6 +42,13 @@ func TestRules(t *testing.T) {
 	golden.NoStrangers(t, "testdata", func(name string) bool {
 		return slices.ContainsFunc(All, func(r *Rule) bool { return r.ID == name })
 	})
+}
+
+// only is what one rule said.
+func only(rule *Rule, all *Findings) *Findings {
+	all.All = slices.DeleteFunc(all.All, func(f Finding) bool { return f.Rule != rule })
+	all.Abstained = slices.DeleteFunc(all.Abstained, func(a Abstention) bool { return a.Rule != rule })
+	return all
 }
 
 // format is what rules found, a line each.

@@ -13,7 +13,9 @@ func BenchMarkdown(w io.Writer, r *bench.Result) error {
 	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
 	icon := ""
 	if len(r.Changes) > 0 && r.Changes[0].Name == r.Main {
-		icon = map[string]string{"faster": "✅ ", "slower": "❌ ", "same": "➖ ", "undecided": "❔ "}[r.Changes[0].Verdict]
+		if sign := changeSigns[r.Changes[0].Verdict]; sign != "" {
+			icon = sign + " "
+		}
 	}
 	m.line("### " + icon + m.text(benchWords(r)))
 	if !r.Comparable {

@@ -115,12 +115,12 @@ func benchChangeWords(c *compare.Change) string {
 		text += ": " + unit.Signed(*c.ChangePct) + " %" + percentRange(c)
 	}
 	switch c.Verdict {
-	case "undecided":
+	case compare.Undecided:
 		text += ". Undecided" + neededWords(c.RunsNeeded)
-	case "same":
+	case compare.Same:
 		text += fmt.Sprintf(". No change of %s %% or more", unit.Short(c.LimitPct))
 	default:
-		text += ". It is " + c.Verdict
+		text += ". It is " + string(c.Verdict)
 	}
 	return text + "."
 }

@@ -88,7 +88,7 @@ func CheckGitLab(w io.Writer, r *gate.Result) error {
 		if !tellsCI(m) {
 			continue
 		}
-		q := codeQuality{Description: Printable(m.Name + ": " + rowWords(m)), CheckName: "lacuna/" + m.Verdict, Fingerprint: fingerprint(m), Severity: "minor"}
+		q := codeQuality{Description: Printable(m.Name + ": " + rowWords(m)), CheckName: "lacuna/" + string(m.Verdict), Fingerprint: fingerprint(m), Severity: "minor"}
 		switch {
 		case m.Verdict == gate.Improvement:
 			q.Severity = "info"
@@ -140,7 +140,7 @@ func CheckJUnit(w io.Writer, r *gate.Result) error {
 		text := Printable(rowWords(m))
 		c := junitCase{Class: "lacuna." + strings.Fields(m.Kind)[0], Name: Printable(m.Name)}
 		c.Class = strings.TrimSuffix(c.Class, ":")
-		why := &junitText{Message: text, Type: m.Verdict, Text: strings.Join(m.Warnings, "\n")}
+		why := &junitText{Message: text, Type: string(m.Verdict), Text: strings.Join(m.Warnings, "\n")}
 		suite.Tests++
 		switch {
 		case m.Verdict == gate.Regression || m.Verdict == gate.Inconclusive && m.Policy == "fail":

@@ -8,7 +8,7 @@ import (
 )
 
 // verdictSigns are what GitHub and GitLab show.
-var verdictSigns = map[string]string{gate.Pass: "✅", gate.Improvement: "✅", gate.Regression: "❌", gate.Inconclusive: "❔", gate.NotComparable: "⚠️"}
+var verdictSigns = map[gate.Verdict]string{gate.Pass: "✅", gate.Improvement: "✅", gate.Regression: "❌", gate.Inconclusive: "❔", gate.NotComparable: "⚠️"}
 
 // CheckMarkdown writes a check for a pull request: the verdict, what did not pass, and the rest folded away.
 func CheckMarkdown(w io.Writer, r *gate.Result) error {

@@ -26,7 +26,7 @@ type (
 		Rules []sarifRule `json:"rules"`
 	}
 	sarifRule struct { // 3.49
-		ID               string       `json:"id"`
+		ID               gate.Verdict `json:"id"`
 		ShortDescription sarifMessage `json:"shortDescription"`
 		Help             sarifMessage `json:"help"`
 	}
@@ -61,7 +61,7 @@ var sarifRules = []sarifRule{
 	{gate.Improvement, sarifMessage{"A measure got better by more than its limit"}, sarifMessage{"It fails nothing. Take the new runs for the baseline to hold it."}},
 }
 
-var sarifLevels = map[string]string{gate.Regression: "error", gate.Inconclusive: "warning", gate.NotComparable: "warning", gate.Improvement: "note"}
+var sarifLevels = map[gate.Verdict]string{gate.Regression: "error", gate.Inconclusive: "warning", gate.NotComparable: "warning", gate.Improvement: "note"}
 
 // CheckSARIF writes what did not simply pass as SARIF 2.1.0, which code hosts show beside the code.
 func CheckSARIF(w io.Writer, r *gate.Result) error {
@@ -72,7 +72,7 @@ func CheckSARIF(w io.Writer, r *gate.Result) error {
 			if rule.ID != m.Verdict {
 				continue
 			}
-			x := sarifResult{RuleID: rule.ID, RuleIndex: k, Level: sarifLevels[m.Verdict], Message: sarifMessage{Printable(m.Name + ": " + rowWords(m))},
+			x := sarifResult{RuleID: string(rule.ID), RuleIndex: k, Level: sarifLevels[m.Verdict], Message: sarifMessage{Printable(m.Name + ": " + rowWords(m))},
 				Fingerprints: map[string]string{"lacunaMeasure/v1": fingerprint(m)}}
 			path, line := checkPlace(r, m)
 			var at sarifLocation

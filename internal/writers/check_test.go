@@ -57,11 +57,11 @@ func aCheck(t *testing.T) *gate.Result {
 
 func TestCheckGoldens(t *testing.T) {
 	r := aCheck(t)
-	var seen []string
+	var seen []gate.Verdict
 	for i := range r.Measures {
 		seen = append(seen, r.Measures[i].Verdict)
 	}
-	for _, v := range []string{gate.Pass, gate.Improvement, gate.Regression, gate.Inconclusive, gate.NotComparable} {
+	for _, v := range []gate.Verdict{gate.Pass, gate.Improvement, gate.Regression, gate.Inconclusive, gate.NotComparable} {
 		if !slices.Contains(seen, v) {
 			t.Errorf("no row is %s", v)
 		}

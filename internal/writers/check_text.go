@@ -11,7 +11,7 @@ import (
 func CheckJSON(w io.Writer, r *gate.Result) error { return JSON(w, r) }
 
 // verdictStyles is how verdicts are painted.
-var verdictStyles = map[string]string{gate.Regression: red, gate.Pass: green, gate.Improvement: green, gate.Inconclusive: magenta, gate.NotComparable: magenta}
+var verdictStyles = map[gate.Verdict]string{gate.Regression: red, gate.Pass: green, gate.Improvement: green, gate.Inconclusive: magenta, gate.NotComparable: magenta}
 
 // CheckText prints a check: the verdict, a row for each measure, and of those that did not pass the rule and how to judge otherwise.
 func CheckText(w io.Writer, r *gate.Result, page Page) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // verdictWords is a verdict as people read it.
-func verdictWords(v string) string { return strings.ReplaceAll(v, "_", " ") }
+func verdictWords(v gate.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
 
 // isBudget says whether a row is held against an absolute amount.
 func isBudget(m *gate.Row) bool { return m.Kind != "change" }

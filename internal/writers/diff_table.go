@@ -21,24 +21,24 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		}
 		return number(*x)
 	}
-	row := func(kind, name string, x *compare.Change, verdict string) {
+	row := func(kind, name string, x *compare.Change) {
 		needed := ""
 		if x.RunsNeeded > 0 {
 			needed = strconv.Itoa(x.RunsNeeded)
 		}
-		c.Write([]string{kind, Printable(name), x.Unit, number(x.Before), number(x.After), number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), verdict, needed})
+		c.Write([]string{kind, Printable(name), x.Unit, number(x.Before), number(x.After), number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), string(x.Verdict), needed})
 	}
 	if d.Step != nil {
-		row("step", d.Step.Name, d.Step, d.Step.Verdict)
+		row("step", d.Step.Name, d.Step)
 	}
 	if d.Unprofiled != nil {
-		row("step", d.Unprofiled.Name, d.Unprofiled, d.Unprofiled.Verdict)
+		row("step", d.Unprofiled.Name, d.Unprofiled)
 	}
 	for _, x := range d.Explained {
 		c.Write([]string{"explained", Printable(x.What), "ms", "", "", number(x.Ms), "", "", "", "", ""})
 	}
 	for i := range d.Measures {
-		row("measure", d.Measures[i].Name, &d.Measures[i], d.Measures[i].Verdict)
+		row("measure", d.Measures[i].Name, &d.Measures[i])
 	}
 	for i := range d.Kernels {
 		k := &d.Kernels[i]
@@ -46,7 +46,7 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		if after := strings.Join(k.After, " | "); after != name {
 			name += " -> " + after
 		}
-		row("kernel", name, &k.Change, k.Verdict)
+		row("kernel", name, &k.Change)
 	}
 	for _, x := range d.Operators {
 		c.Write([]string{"operator", Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs), number(x.ChangeMs), "", "", "", "", ""})
@@ -55,11 +55,14 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 	return c.Error()
 }
 
+// changeSigns are what GitHub and GitLab show of the verdict on a step.
+var changeSigns = map[compare.Verdict]string{compare.Faster: "✅", compare.Slower: "❌", compare.Same: "➖", compare.Undecided: "❔"}
+
 // DiffMarkdown writes a comparison for a pull request: the verdict and what explains it, the rest folded away.
 func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
 	if d.Step != nil {
-		icon := map[string]string{"faster": "✅", "slower": "❌", "same": "➖", "undecided": "❔"}[d.Step.Verdict]
+		icon := changeSigns[d.Step.Verdict]
 		if !d.Comparable {
 			icon = "❔"
 		}
@@ -89,7 +92,7 @@ func DiffMarkdown(w io.Writer, d *compare.Difference) error {
 	m.diffSheets(d)
 	var moved, kernels [][]string
 	for i := range d.Measures {
-		if x := &d.Measures[i]; x.Verdict != "same" {
+		if x := &d.Measures[i]; x.Verdict != compare.Same {
 			cells := m.changeCells(x)
 			for k := range cells {
 				cells[k] = m.text(cells[k])

@@ -10,7 +10,7 @@ import (
 )
 
 // change is a measure with its change and interval in per cent.
-func change(name, unit string, before, after, pct, low, high float64, verdict string, runs int) compare.Change {
+func change(name, unit string, before, after, pct, low, high float64, verdict compare.Verdict, runs int) compare.Change {
 	return compare.Change{Name: name, Unit: unit, Before: before, After: after, ChangePct: &pct, LowPct: &low, HighPct: &high, LimitPct: 2, Verdict: verdict, RunsNeeded: runs}
 }
 

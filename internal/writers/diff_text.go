@@ -74,13 +74,13 @@ func stepWords(d *compare.Difference) string {
 		text += ": " + unit.Signed(*s.ChangePct) + " %" + percentRange(s)
 	}
 	switch s.Verdict {
-	case "faster", "slower":
-		text += ". It is " + s.Verdict
+	case compare.Faster, compare.Slower:
+		text += ". It is " + string(s.Verdict)
 		if !d.Comparable {
 			text += "; what else differs may be why"
 		}
 		text += "."
-	case "same":
+	case compare.Same:
 		text += fmt.Sprintf(". That is no change of %s %% or more.", unit.Tally(s.LimitPct))
 	default:
 		text += fmt.Sprintf(". Whether it changed by %s %% or more is undecided%s.", unit.Tally(s.LimitPct), neededWords(s.RunsNeeded))
@@ -153,7 +153,7 @@ func (p *printer) diffExplained(d *compare.Difference) {
 	for _, x := range d.Explained {
 		sum += x.Ms
 	}
-	if v := d.Step.Verdict; v == "faster" || v == "slower" {
+	if v := d.Step.Verdict; v == compare.Faster || v == compare.Slower {
 		p.heading(fmt.Sprintf("What explains %s ms of a mean step", unit.SignedMs(sum)))
 	} else {
 		p.heading(fmt.Sprintf("Where %s ms of a mean step differ, real or not", unit.SignedMs(sum)))
@@ -207,11 +207,11 @@ func (p *printer) diffMeasures(d *compare.Difference) {
 	same, undecided := 0, 0
 	for i := range d.Measures {
 		c := &d.Measures[i]
-		if c.Verdict == "same" {
+		if c.Verdict == compare.Same {
 			same++
 			continue
 		}
-		if c.Verdict == "undecided" {
+		if c.Verdict == compare.Undecided {
 			if undecided++; undecided > maxUndecided {
 				continue
 			}
@@ -221,7 +221,7 @@ func (p *printer) diffMeasures(d *compare.Difference) {
 		if c.RunsNeeded > 0 {
 			runs = unit.Tally(float64(c.RunsNeeded))
 		}
-		rows = append(rows, append(cells[:5], c.Verdict, runs))
+		rows = append(rows, append(cells[:5], string(c.Verdict), runs))
 	}
 	p.heading("Measures, those that moved first")
 	columns := []gridColumn{{head: "measure", flex: true}, {head: "before", right: true, drop: 2}, {head: "after", right: true, drop: 1}, {head: "change", right: true},
@@ -290,10 +290,10 @@ var metricWords = map[string]string{"dram_bytes": "DRAM bytes", "occupancy_theor
 	"sm": "compute, of peak", "memory": "memory, of peak"}
 
 func (p *printer) verdict(c *compare.Change) string {
-	if c.Verdict == "undecided" && c.RunsNeeded > 0 {
+	if c.Verdict == compare.Undecided && c.RunsNeeded > 0 {
 		return fmt.Sprintf("undecided, %d runs", c.RunsNeeded)
 	}
-	return c.Verdict
+	return string(c.Verdict)
 }
 
 // worthRow is the least change of a row, as a share of the mean step, of which people are told: what explains the step
@@ -337,11 +337,11 @@ func kernelVerdict(k *compare.KernelChange) (verdict, how string) {
 	case len(k.After) == 0:
 		return "gone", ""
 	case k.How == "name":
-		return k.Verdict, ""
+		return string(k.Verdict), ""
 	case k.How == "renamed":
-		return k.Verdict, "like name"
+		return string(k.Verdict), "like name"
 	}
-	return k.Verdict, k.How
+	return string(k.Verdict), k.How
 }
 
 // kernelPair is what a row of kernels is called.

@@ -18,16 +18,13 @@ type unjudged struct {
 	lacks             bool // the capture holds nothing of the kind, which is no news of most kinds
 }
 
-// reportParts is what abstains that is no rule: without it the answer itself is poorer.
-var reportParts = []string{"budget", "idle_by_host", "steps", "whatif"}
-
 // groupAbstained puts abstentions for the same reason together, those that matter first: parts of the
 // report, then what is peculiar to this capture, then what it lacks, by how many rules want it.
 func groupAbstained(all []report.Abstained) []unjudged {
 	var out []unjudged
 	for _, a := range all {
-		if a.Rule == "whatif" {
-			if slices.ContainsFunc(all, func(b report.Abstained) bool { return slices.Contains(reportParts, b.Rule) && b.Rule != "whatif" }) {
+		if a.Kind == report.CannotReplay {
+			if slices.ContainsFunc(all, func(b report.Abstained) bool { return b.Kind == report.AnswerLacks }) {
 				continue // what the answer lacks, prices lack too
 			}
 			a.Reason = "what changes buy cannot be told: " + a.Reason
@@ -35,10 +32,10 @@ func groupAbstained(all []report.Abstained) []unjudged {
 		i := slices.IndexFunc(out, func(u unjudged) bool { return u.reason == a.Reason && u.getItWith == a.GetItWith })
 		if i < 0 {
 			i = len(out)
-			out = append(out, unjudged{reason: a.Reason, getItWith: a.GetItWith, lacks: a.Reason == "the capture has no "+a.Missing})
+			out = append(out, unjudged{reason: a.Reason, getItWith: a.GetItWith, lacks: a.Kind == report.LacksPart})
 		}
 		u := &out[i]
-		u.own = u.own || slices.Contains(reportParts, a.Rule)
+		u.own = u.own || a.Kind.OfAnswer()
 		if !slices.Contains(u.rules, a.Rule) {
 			u.rules = append(u.rules, a.Rule)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/report"
 	"lacuna/internal/unit"
 )
@@ -113,7 +114,7 @@ func afterAllWords(r *report.Report, plain, show shower) string {
 // limitOf is the finding that says what bounds a step in which nothing is worth fixing, or nil.
 func limitOf(r *report.Report) *report.Finding {
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Rule == "at_limit" && pricedCount(r) == 0 {
+		if f := &r.Findings[i]; f.Limit && pricedCount(r) == 0 {
 			return f
 		}
 	}
@@ -192,30 +193,10 @@ func pathWords(key string, show shower) string {
 		return "returns of synchronising calls"
 	case "queue full":
 		return "a full launch queue"
-	case "sync":
-		return "synchronising calls"
-	case "alloc":
-		return "allocating and freeing memory"
-	case "copy_call":
-		return "calls of blocking copies"
-	case "launch":
-		return "launching work"
-	case "os":
-		return "operating system calls"
-	case "host":
-		return "host code outside any range"
-	case "unknown":
-		return "what was not recorded"
 	case "workers":
 		return "the background workers"
 	}
-	if name, ok := strings.CutPrefix(key, "range:"); ok {
-		return "host code in " + show(name)
-	}
-	if name, ok := strings.CutPrefix(key, "op:"); ok {
-		return "host code in operator " + show(name)
-	}
-	return show(key)
+	return facts.ParseCause(key).Part().With(show)
 }
 
 // vague is the width of a range, as a share of the estimate, from which on the estimate is no answer: the bounds are.

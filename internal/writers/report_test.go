@@ -43,7 +43,7 @@ func sample() *report.Report {
 		Findings:  sampleFindings(),
 		Profiler:  &report.Profiler{MeasuredStepMs: 98.4, UnprofiledStepMs: 96.6, LowMs: 89, HighMs: 103.4, Tool: "torch.profiler"},
 		AfterAll:  &report.AfterAll{StepMs: 4.9, LowMs: 4.1, HighMs: 7.2, BoundBy: "compute"},
-		Abstained: append(sampleAbstained(), report.Abstained{Rule: "idle_by_host", Reason: "no CUDA calls were recorded: why the GPU idled cannot be told", GetItWith: "nsys profile --trace=cuda"}),
+		Abstained: append(sampleAbstained(), report.Abstained{Rule: "idle_by_host", Kind: report.AnswerLacks, Reason: "no CUDA calls were recorded: why the GPU idled cannot be told", GetItWith: "nsys profile --trace=cuda"}),
 		Capture: report.Capture{Events: 12345, Dropped: 7, Losses: []report.Loss{{Code: "bad-time", Count: 3, Example: "byte 812: \"ts\" is \"n/a\""}},
 			Warnings: []string{"CUPTI of this version loses the first kernel"}},
 	}
@@ -69,13 +69,13 @@ func sampleFindings() []report.Finding {
 
 func sampleAbstained() (out []report.Abstained) {
 	for _, rule := range []string{"tensor_cores_idle", "misaligned_shapes", "unfused_attention"} {
-		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no shapes of operators", Missing: "shapes of operators", GetItWith: "torch.profiler.profile(record_shapes=True)"})
+		out = append(out, report.Abstained{Rule: rule, Kind: report.LacksPart, Reason: "the capture has no shapes of operators", Missing: "shapes of operators", GetItWith: "torch.profiler.profile(record_shapes=True)"})
 	}
 	for i, rule := range []string{"cpu_contention", "memory_fragmentation", "throttled"} {
 		lacks := []string{"context switches", "allocator events", "clocks"}[i]
-		out = append(out, report.Abstained{Rule: rule, Reason: "the capture has no " + lacks, Missing: lacks, GetItWith: "nsys"})
+		out = append(out, report.Abstained{Rule: rule, Kind: report.LacksPart, Reason: "the capture has no " + lacks, Missing: lacks, GetItWith: "nsys"})
 	}
-	return append(out, report.Abstained{Rule: "memory_growth", Reason: "two steps are too few to tell", Missing: "more steps", GetItWith: "a capture of 10 steps"})
+	return append(out, report.Abstained{Rule: "memory_growth", Kind: report.CannotTell, Reason: "two steps are too few to tell", Missing: "more steps", GetItWith: "a capture of 10 steps"})
 }
 
 var sampleAdvice = []Advice{{"lacuna stats runs/a.json.gz -r phases", "each named range"}}

@@ -3,6 +3,7 @@ package writers
 import (
 	"fmt"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/kernelname"
 	"lacuna/internal/report"
 	"lacuna/internal/unit"
@@ -139,7 +140,7 @@ const explains = 0.05
 // whereWords adds the range and the call behind a gap, the first of those in list, to what the host did.
 func whereWords(r *report.Report, g report.Gap, list []report.Gap, show shower) string {
 	s := ""
-	if g.Range != "" && g.Cause != "range:"+g.Range && g.Cause != "op:"+g.Range {
+	if g.Range != "" && facts.ParseCause(g.Cause).Name != g.Range {
 		s += ", in " + show(g.Range)
 	}
 	longest := 0.0
@@ -147,7 +148,7 @@ func whereWords(r *report.Report, g report.Gap, list []report.Gap, show shower) 
 		longest = max(longest, x.CallMs)
 	}
 	switch {
-	case gapKey(g, r.Budget) == callKey+g.Call:
+	case gapKey(g, r.Budget) == facts.HeldIn(g.Call).Key():
 		s += fmt.Sprintf(" (%s ms)", unit.Fixed(longest, unit.MsDigits(longest)))
 	case g.Call != "" && longest >= explains*g.DurMs:
 		s += fmt.Sprintf("; its longest call is %s (%s ms)", show(g.Call), unit.Fixed(longest, unit.MsDigits(longest)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/model"
 	"lacuna/internal/report"
 	"lacuna/internal/unit"
@@ -119,11 +120,12 @@ func causesOf(b report.Budget, show shower) []cause {
 	inCalls := 0.0
 	for _, call := range slices.Sorted(maps.Keys(b.IdleInLongCalls)) {
 		ms := b.IdleInLongCalls[call]
-		out = append(out, cause{callKey + call, causeWords(callKey+call, show), ms})
+		held := facts.HeldIn(call)
+		out = append(out, cause{held.Key(), held.Clause().With(show), ms})
 		inCalls += ms
 	}
 	for key, ms := range b.IdleByHost {
-		if key == "launch" {
+		if key == facts.CauseLaunch {
 			ms = max(0, ms-inCalls)
 		}
 		out = append(out, cause{key, causeWords(key, show), ms})
@@ -140,46 +142,13 @@ func causesOf(b report.Budget, show shower) []cause {
 	return out
 }
 
-// callKey begins the key of a call that takes long.
-const callKey = "call:"
-
 // causeWords says what the host did, as the end of a sentence that begins with "the host".
-func causeWords(key string, show shower) string {
-	switch key {
-	case "sync":
-		return "waits in a synchronising call"
-	case "alloc":
-		return "allocates or frees memory"
-	case "copy_call":
-		return "is in a blocking copy"
-	case "launch":
-		return "launches work, too slowly"
-	case "os":
-		return "is in an operating system call"
-	case "host":
-		return "runs code outside any range"
-	case "unknown":
-		return "does something unrecorded"
-	}
-	if name, ok := strings.CutPrefix(key, "range:"); ok {
-		return "is in " + show(name)
-	}
-	if name, ok := strings.CutPrefix(key, callKey); ok {
-		return "is held in " + show(name)
-	}
-	if name, ok := strings.CutPrefix(key, "op:"); ok {
-		if strings.Contains(name, "::") { // what PyTorch calls operators; else an annotation of the framework
-			return "is in operator " + show(name)
-		}
-		return "is in " + show(name)
-	}
-	return "is in " + show(key)
-}
+func causeWords(key string, show shower) string { return facts.ParseCause(key).Clause().With(show) }
 
 // gapKey is the cause of a gap, by name if it is one call that takes long: such a call does not launch.
 func gapKey(g report.Gap, b report.Budget) string {
-	if g.Cause == "launch" && b.IdleInLongCalls[g.Call] > 0 && 2*g.CallMs >= g.DurMs {
-		return callKey + g.Call
+	if g.Cause == facts.CauseLaunch && b.IdleInLongCalls[g.Call] > 0 && 2*g.CallMs >= g.DurMs {
+		return facts.HeldIn(g.Call).Key()
 	}
 	return g.Cause
 }

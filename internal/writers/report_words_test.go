@@ -45,7 +45,7 @@ func TestShellWord(t *testing.T) {
 // Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be priced.
 func TestNothingWorthFixing(t *testing.T) {
 	same := func(s string) string { return s }
-	r := &report.Report{Profiler: &report.Profiler{}, Findings: []report.Finding{{Rule: "at_limit", Title: "the GPU computes for 99 %", Severity: "info"}}}
+	r := &report.Report{Profiler: &report.Profiler{}, Findings: []report.Finding{{Rule: "at_limit", Limit: true, Title: "the GPU computes for 99 %", Severity: "info"}}}
 	if got, want := afterAllWords(r, same, same), "Nothing was found that is worth fixing. The GPU computes for 99 %."; got != want {
 		t.Errorf("at the limit: %q", got)
 	}

@@ -20,7 +20,7 @@ func rulePages(all []*rules.Rule, cases string) (map[string]string, error) {
 	b.WriteString(generatedRule + "# The diagnoses of `lacuna report`\n\n| rule | the fault | since | costs |\n|---|---|---|---|\n")
 	for _, r := range all {
 		costs := "time"
-		if r.Standing == rules.CostsElse {
+		if r.Standing != rules.CostsTime {
 			costs = "something else"
 		}
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s | %s |\n", r.ID, r.ID, cell(r.Title), r.Since, costs)

@@ -1,0 +1,116 @@
+package facts
+
+import "strings"
+
+// A NamedCause is a cause of idle time outside its capture: as reports hold it, and in words.
+type NamedCause struct {
+	Kind CauseKind
+	Name string // of a range, operator or call; of a cause that is none of ours, its key
+}
+
+// Kinds that no capture's own causes have.
+const (
+	causeCall  CauseKind = iota + causeOp + 1 // in one call that takes long
+	causeOther                                // a key that is none of ours
+)
+
+// prefixes is what begins the key of a cause that has a name.
+var prefixes = map[CauseKind]string{causeRange: "range:", causeOp: "op:", causeCall: "call:"}
+
+// HeldIn is the cause that the host is in one call that takes long: such a call does not launch.
+func HeldIn(call string) NamedCause { return NamedCause{causeCall, call} }
+
+// Named is a cause of the capture by its name.
+func (f *Facts) Named(c Cause) NamedCause {
+	if prefixes[c.Kind] != "" {
+		return NamedCause{c.Kind, f.NameText(c.Name)}
+	}
+	return NamedCause{Kind: c.Kind}
+}
+
+// Key is the cause as idle_by_host names it. ParseCause reads it.
+func (c NamedCause) Key() string {
+	if c.Kind == causeOther {
+		return c.Name
+	}
+	if prefix := prefixes[c.Kind]; prefix != "" {
+		return prefix + c.Name
+	}
+	return plainCauses[c.Kind]
+}
+
+// ParseCause is the cause of a key.
+func ParseCause(key string) NamedCause {
+	for kind, plain := range plainCauses {
+		if key == plain {
+			return NamedCause{Kind: CauseKind(kind)}
+		}
+	}
+	for kind, prefix := range prefixes {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			return NamedCause{kind, name}
+		}
+	}
+	return NamedCause{causeOther, key}
+}
+
+// plainWords is the causes without a name in words, by kind.
+var plainWords = [len(plainCauses)]struct{ clause, part, noun string }{
+	causeUnknown:  {"does something unrecorded", "what was not recorded", "what was not recorded"},
+	causeSync:     {"waits in a synchronising call", "synchronising calls", "synchronisations"},
+	causeAlloc:    {"allocates or frees memory", "allocating and freeing memory", "allocations"},
+	causeCopyCall: {"is in a blocking copy", "calls of blocking copies", "blocking copies"},
+	causeLaunch:   {"launches work, too slowly", "launching work", "launching"},
+	causeOS:       {"is in an operating system call", "operating system calls", "operating system calls"},
+	causeHost:     {"runs code outside any range", "host code outside any range", "host code outside any range"},
+}
+
+// A Phrase is words, and behind them a name out of the capture where there is one.
+type Phrase struct{ Words, Name string }
+
+// With is the phrase as a text; show makes a name fit to be shown.
+func (p Phrase) With(show func(name string) string) string {
+	if p.Name == "" {
+		return p.Words
+	}
+	return p.Words + show(p.Name)
+}
+
+// Clause is what the host did, as the end of a sentence that begins with "the host".
+func (c NamedCause) Clause() Phrase {
+	switch {
+	case c.isPlain():
+		return Phrase{Words: plainWords[c.Kind].clause}
+	case c.Kind == causeCall:
+		return Phrase{"is held in ", c.Name}
+	case c.Kind == causeOp && strings.Contains(c.Name, "::"): // what PyTorch calls operators; else an annotation
+		return Phrase{"is in operator ", c.Name}
+	}
+	return Phrase{"is in ", c.Name}
+}
+
+// Part is a part of the time of a step, as a phrase: "launching work".
+func (c NamedCause) Part() Phrase {
+	switch {
+	case c.isPlain():
+		return Phrase{Words: plainWords[c.Kind].part}
+	case c.Kind == causeRange:
+		return Phrase{"host code in ", c.Name}
+	case c.Kind == causeOp:
+		return Phrase{"host code in operator ", c.Name}
+	}
+	return Phrase{Name: c.Key()}
+}
+
+// Noun is what the GPU waited for, in short: "synchronisations".
+func (c NamedCause) Noun() string {
+	switch {
+	case c.isPlain():
+		return plainWords[c.Kind].noun
+	case c.Kind == causeOp:
+		return "operator " + OpWords(c.Name)
+	}
+	return c.Name
+}
+
+func (c NamedCause) isPlain() bool { return int(c.Kind) < len(plainCauses) }
