@@ -16,12 +16,11 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
 )
-
-const corpus = "../../../shared/corpus"
 
 // A printed page is a file beside a report, and how we print it.
 var printed = []struct {
@@ -236,14 +235,14 @@ func once(rows [][]string) (out [][]string) {
 func reports(t testing.TB) (all []string) {
 	t.Helper()
 	for _, glob := range []string{"kernel/*/report.ncu-rep*", "public/ncu/*/report.ncu-rep*"} {
-		found, err := filepath.Glob(filepath.Join(corpus, glob))
+		found, err := filepath.Glob(filepath.Join(golden.Corpus(t), glob))
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		t.Skipf("NO CORPUS: no report under %s; real reports are not tested", corpus)
+		t.Fatal("no reports in the corpus")
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(filepath.Dir(a), filepath.Dir(b)) })
 	return all
