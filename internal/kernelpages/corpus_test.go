@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/csv"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -70,7 +69,7 @@ func holdsTable(t *testing.T, table string) {
 	if have == table {
 		return
 	}
-	if !*update {
+	if !golden.Updating() {
 		t.Errorf("%s has not the table below; run go test ./internal/kernelpages -run Pages -update\n%s", path, table)
 		return
 	}
@@ -78,8 +77,6 @@ func holdsTable(t *testing.T, table string) {
 		t.Fatal(err)
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the measured part of docs/formats/ncu-pages.md")
 
 // TestPages walks every page that Nsight Compute printed of every report of the corpus. Cells pair by column name and
 // line number. What differs is in known, with its reason.
