@@ -9,7 +9,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,13 +17,14 @@ import (
 )
 
 func main() {
-	list := flag.String("skips", "", "the `file` that names the tests that may be skipped")
-	flag.Parse()
-	args := flag.Args()
+	list, args := "", os.Args[1:]
+	if len(args) > 1 && args[0] == "-skips" { // all others are go test's
+		list, args = args[1], args[2:]
+	}
 	if len(args) == 0 {
 		args = []string{"./..."}
 	}
-	ok, err := run(os.Stdout, *list, args)
+	ok, err := run(os.Stdout, list, args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tests:", err)
 	}
