@@ -18,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain runs the tests in a process of their own and cleans up after it: programs that tests started, and what those started, are
-// killed, and their files are removed, also when the tests ran out of time or crashed, where no cleanup of a test runs.
+// TestMain runs the tests in a process of their own and cleans up after it: programs that tests started, and
+// what those started, are killed, and their files are removed, also when the tests ran out of time or crashed,
+// where no cleanup of a test runs.
 func TestMain(m *testing.M) {
 	const inside = "LACUNA_TEST_INSIDE"
 	if os.Getenv(inside) != "" {
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(supervise(inside + "=1"))
 }
 
-// supervise runs this program again with a setting and a folder for temporary files of its own, and returns its exit status.
+// supervise runs this program again with a setting and a folder for temporary files of its own, and returns its
+// exit status.
 func supervise(setting string) int {
 	dir, err := os.MkdirTemp("", "lacuna-agent-test.")
 	if err == nil {

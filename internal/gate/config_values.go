@@ -15,9 +15,10 @@ import (
 	"lacuna/internal/unit"
 )
 
-// decode reads the mapping n, whose place in the file is where, into the struct that to points to. An unknown key is an error,
-// looked for here: the library's own names any one of several and no others, and passes over keys that are not texts. So is a key
-// without a value, unless its value would be a mapping: to the library that is a key that is not given.
+// decode reads the mapping n, whose place in the file is where, into the struct that to points to. An unknown
+// key is an error, looked for here: the library's own names any one of several and no others, and passes over
+// keys that are not texts. So is a key without a value, unless its value would be a mapping: to the library
+// that is a key that is not given.
 func decode(n ast.Node, where string, to any, known []string) *ConfigError {
 	list, err := entries(n, where)
 	if err != nil || len(list) == 0 {

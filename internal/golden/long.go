@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// IsLong says whether all that takes long is asked for: LACUNA_TEST=long. Without it a suite tests the core of everything in
-// little time and without real captures; a test that can be short or long asks here how long.
+// IsLong says whether all that takes long is asked for: LACUNA_TEST=long. Without it a suite tests the core of
+// everything in little time and without real captures; a test that can be short or long asks here how long.
 func IsLong() bool { return os.Getenv("LACUNA_TEST") == "long" }
 
-// Long skips a test that only runs with LACUNA_TEST=long, and says why. A benchmark is asked for by its name, and runs.
+// Long skips a test that only runs with LACUNA_TEST=long, and says why. A benchmark is asked for by its name,
+// and runs.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if _, benchmark := t.(*testing.B); !benchmark && !IsLong() {
@@ -18,8 +19,8 @@ func Long(t testing.TB, why string) {
 	}
 }
 
-// Shared is a path in the folder that lies beside the repository with real captures, which are too large for it. A test that
-// needs it is a long one; it is skipped where nothing is there.
+// Shared is a path in the folder that lies beside the repository with real captures, which are too large for
+// it. A test that needs it is a long one; it is skipped where nothing is there.
 func Shared(t testing.TB, path ...string) string {
 	t.Helper()
 	Long(t, "reads real captures, beside the repository in ../shared")

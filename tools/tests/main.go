@@ -2,8 +2,9 @@
 //
 //	go run ./tools/tests [-skips FILE] [ARGUMENTS OF go test; ./... if there are none]
 //
-// With -skips a test may be skipped only if the file names it. A line of the file is a package, a test and the reason that the test gives;
-// * stands for any text, a line with # at its beginning is a comment. The exit status is 1 if a test fails, or is skipped without being named.
+// With -skips a test may be skipped only if the file names it. A line of the file is a package, a test and the
+// reason that the test gives; * stands for any text, a line with # at its beginning is a comment. The exit
+// status is 1 if a test fails, or is skipped without being named.
 package main
 
 import (

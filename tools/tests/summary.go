@@ -92,7 +92,8 @@ func (s *summary) endPackage(e event) {
 			fmt.Fprint(s.out, strings.Join(text, ""))
 		}
 	}
-	fmt.Fprintf(s.out, "FAIL  %-36s %6.1f s, %d passed, %d failed\n", e.Package, e.Elapsed, s.good[e.Package], s.bad[e.Package])
+	fmt.Fprintf(s.out, "FAIL  %-36s %6.1f s, %d passed, %d failed\n",
+		e.Package, e.Elapsed, s.good[e.Package], s.bad[e.Package])
 }
 
 // said is a line that a test logged.
@@ -108,7 +109,8 @@ func reason(text []string) string {
 	return "no reason is given"
 }
 
-// report prints what was skipped, by reason, and the sums. Where a list says what may be skipped, what it lacks fails.
+// report prints what was skipped, by reason, and the sums. Where a list says what may be skipped, what it lacks
+// fails.
 func (s *summary) report(may []allowed, strict bool, took time.Duration) bool {
 	unlisted := s.printSkips(may, strict)
 	fmt.Fprintf(s.out, "\n%d packages, %d of them failed; tests: %d passed, %d failed, %d skipped; %.0f s\n",

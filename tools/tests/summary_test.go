@@ -34,10 +34,17 @@ func TestSummary(t *testing.T) {
 		want               []string
 	}{
 		{"all pass", events, "a TestT* no compiler", true,
-			[]string{"ok    a", "1.5 s, 1 passed", "  1  no compiler\n         a: TestTwo\n", "1 packages, 0 of them failed; tests: 1 passed, 0 failed, 1 skipped; 3 s"}},
-		{"a skip for another reason", events, "a TestTwo no python", false, []string{"NOT ON THE LIST: a TestTwo: no compiler"}},
-		{"a skip that is not listed", events, "a TestThree no compiler", false, []string{"NOT ON THE LIST: a TestTwo: no compiler", "1 skips are not on the list"}},
-		{"failures", failing, "", false, []string{"bad_test.go:9: 1, want 2", "panic: test timed out", "FAIL  b", "no event\n", "c.go:1: broken\n", "1 packages, 1 of them failed; tests: 0 passed, 1 failed"}},
+			[]string{"ok    a", "1.5 s, 1 passed",
+				"  1  no compiler\n         a: TestTwo\n",
+				"1 packages, 0 of them failed; tests: 1 passed, 0 failed, 1 skipped; 3 s"}},
+		{"a skip for another reason", events, "a TestTwo no python", false,
+			[]string{"NOT ON THE LIST: a TestTwo: no compiler"}},
+		{"a skip that is not listed", events, "a TestThree no compiler", false,
+			[]string{"NOT ON THE LIST: a TestTwo: no compiler", "1 skips are not on the list"}},
+		{"failures", failing, "", false,
+			[]string{"bad_test.go:9: 1, want 2", "panic: test timed out", "FAIL  b",
+				"no event\n", "c.go:1: broken\n",
+				"1 packages, 1 of them failed; tests: 0 passed, 1 failed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			may, err := parseAllowed(test.list)
