@@ -122,7 +122,11 @@ func (d coreDriver) removed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !between {
-			time.Sleep(400 * time.Millisecond)
+			for range 100 {
+				if time.Sleep(100 * time.Millisecond); p.ask(t, "status").State == "failed" {
+					break
+				}
+			}
 			if got := p.ask(t, "status"); got.State != "failed" || got.Why != "the spool was removed" {
 				t.Errorf("status %+v", got)
 			}

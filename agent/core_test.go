@@ -16,11 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/spool"
 )
 
 // TestCore drives the agent's core (main, window, ring, writer, out, file, control) from a C program that holds it, test/core_driver.c,
-// built in three ways. What it did must be in the spools: none lost that is not counted.
+// built in three ways, of which the sanitizers' are long. What it did must be in the spools: none lost that is not counted.
 func TestCore(t *testing.T) {
 	t.Parallel() // most of the time it waits
 	for _, build := range []struct {
@@ -32,6 +33,9 @@ func TestCore(t *testing.T) {
 		{"thread", []string{"-O1", "-fsanitize=thread"}},
 	} {
 		t.Run(build.name, func(t *testing.T) {
+			if build.name != "plain" {
+				golden.Long(t, sanitizer)
+			}
 			t.Parallel()
 			d := coreDriver{build: build.name, path: compileCore(t, build.flags)}
 			for _, test := range []struct {
@@ -72,6 +76,12 @@ func TestCore(t *testing.T) {
 		})
 	}
 }
+
+// sanitizer is why tests under one are long.
+const sanitizer = "takes minutes under a sanitizer"
+
+// inTime is why tests whose result depends on how fast the machine is are long.
+const inTime = "is a matter of time, which a busy machine does not keep"
 
 // compileCore is the driver with all of the agent in it.
 func compileCore(t *testing.T, flags []string) string {

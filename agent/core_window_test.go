@@ -23,6 +23,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/spool"
 )
 
@@ -71,6 +72,7 @@ func (d coreDriver) steps(t *testing.T) {
 
 // delay: counted from the process's start.
 func (d coreDriver) delay(t *testing.T) {
+	golden.Long(t, inTime)
 	dir := t.TempDir()
 	began := time.Now()
 	p := d.live(t, dir, "LACUNA_WINDOW=delay", "LACUNA_DELAY=0.6", "LACUNA_DURATION=0.3", "LACUNA_FLUSH_MS=20")
@@ -89,6 +91,7 @@ func (d coreDriver) delay(t *testing.T) {
 
 // duration: of the whole run; nothing is recorded after it.
 func (d coreDriver) duration(t *testing.T) {
+	golden.Long(t, inTime)
 	dir := t.TempDir()
 	p := d.live(t, dir, "LACUNA_DURATION=0.3", "LACUNA_FLUSH_MS=20")
 	time.Sleep(900 * time.Millisecond)
@@ -116,7 +119,6 @@ type live struct {
 func (d coreDriver) live(t *testing.T, dir string, settings ...string) live {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(cancel)
 	cmd := d.command(ctx, dir, settings, "live")
 	stderr := new(bytes.Buffer)
 	cmd.Stderr = stderr
@@ -131,6 +133,10 @@ func (d coreDriver) live(t *testing.T, dir string, settings ...string) live {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // before the folder that it writes to is removed
+		cancel()
+		_ = cmd.Wait()
+	})
 	p := live{cmd, in, bufio.NewReader(out), stderr}
 	if line, err := p.out.ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q, %v, %s", line, err, stderr)
@@ -212,7 +218,11 @@ func (d coreDriver) armed(t *testing.T) {
 		if got := p.ask(t, "start"); got.State != "recording" || got.Error != "" {
 			t.Errorf("a second start: %+v", got)
 		}
-		time.Sleep(100 * time.Millisecond)
+		for range 100 {
+			if time.Sleep(100 * time.Millisecond); p.ask(t, "status").Records > 0 {
+				break
+			}
+		}
 		if got := p.ask(t, "stop"); got.State != "stopped" || got.Records == 0 || got.Bytes == 0 {
 			t.Errorf("stop %d: %+v", i, got)
 		}
@@ -221,7 +231,11 @@ func (d coreDriver) armed(t *testing.T) {
 		}
 	}
 	p.ask(t, "start 0.2")
-	time.Sleep(700 * time.Millisecond)
+	for range 100 { // most of it for a busy machine
+		if time.Sleep(100 * time.Millisecond); p.ask(t, "status").State == "stopped" {
+			break
+		}
+	}
 	if got := p.ask(t, "status"); got.State != "stopped" || got.Why != "duration" {
 		t.Errorf("after its time: %+v", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,11 @@ type cuptiStage struct {
 	dir       string
 	sanitizer string
 	flags     []string
+	building  *sync.Mutex // of releases
 }
+
+// sanitized is why tests under a sanitizer are long.
+const sanitized = "takes minutes under a sanitizer"
 
 // build compiles what is the same for all releases. sanitizer: a name of those below.
 func buildCuptiStage(t testing.TB, sanitizer string) cuptiStage {
@@ -34,7 +39,7 @@ func buildCuptiStage(t testing.TB, sanitizer string) cuptiStage {
 		"address": {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 		"thread":  {"-fsanitize=thread"},
 	}
-	s := cuptiStage{dir: t.TempDir(), sanitizer: sanitizer, flags: append([]string{"-g", "-Wl,-z,undefs"}, flags[sanitizer]...)}
+	s := cuptiStage{building: new(sync.Mutex), dir: t.TempDir(), sanitizer: sanitizer, flags: append([]string{"-g", "-Wl,-z,undefs"}, flags[sanitizer]...)}
 	s.compile(t, "FAKES=cuda", append([]string{"sh", "test/build_fakes.sh", s.dir, "0"}, s.flags...))
 	s.compile(t, "", append([]string{"sh", "build.sh", s.dir + "/liblacuna.so"}, s.flags...))
 	s.compile(t, "", append([]string{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", s.dir + "/work", "test/cupti_work.c", "-L" + s.dir, "-lcuda", "-ldl"}, s.flags...))
@@ -53,6 +58,8 @@ func (s cuptiStage) compile(t testing.TB, env string, command []string) {
 // release adds the fake CUPTI of a release; its folder is what run wants.
 func (s cuptiStage) release(t testing.TB, version int) string {
 	t.Helper()
+	s.building.Lock()
+	defer s.building.Unlock()
 	dir := fmt.Sprintf("%s/%d", s.dir, version)
 	if _, err := os.Stat(dir); err != nil {
 		s.compile(t, "FAKES=cupti", append([]string{"sh", "test/build_fakes.sh", dir, fmt.Sprint(version)}, s.flags...))

@@ -28,7 +28,7 @@ life = ctypes.CDLL(os.environ["LIFE"])
 def push(s): return life.life_push(s.encode())
 def pop(): return life.life_pop()
 def ranges(domain, s, n): life.life_ranges(domain.encode(), s.encode(), n)
-def flushed(): time.sleep(0.4)
+def flushed(): time.sleep(1) # 20 times the time after which the agent flushes
 `
 
 // newLife builds it all once; flags are the compiler's, for the sanitizers.

@@ -56,6 +56,9 @@ func TestNVTX(t *testing.T) {
 		{"thread", []string{"-fsanitize=thread"}},
 	} {
 		t.Run(build.name, func(t *testing.T) {
+			if build.name != "plain" {
+				golden.Long(t, sanitized)
+			}
 			unit := nvtxUnit(t, build.flags...)
 			other := filepath.Join(t.TempDir(), "other.so")
 			cc := exec.Command("cc", "-shared", "-fPIC", "-x", "c", "-", "-o", other)

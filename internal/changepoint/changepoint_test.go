@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"reflect"
 	"testing"
+
+	"lacuna/internal/golden"
 )
 
 // noise draws a series of n values of standard deviation about 1.
@@ -57,9 +59,9 @@ func TestFalseAlarms(t *testing.T) {
 		{"heavy tails", heavyNoise, 10, 0.015}, {"heavy tails", heavyNoise, 100, 0.025}, {"heavy tails", heavyNoise, 400, 0.06},
 		{"autocorrelation 0.5", autocorrelated(0.5), 20, 0.08}, {"autocorrelation 0.5", autocorrelated(0.5), 400, 0.03},
 	} {
-		trials := 600
-		if testing.Short() {
-			trials = 200
+		trials := 100
+		if golden.IsLong() {
+			trials = 600
 		}
 		got := share(trials, func(r *rand.Rand) bool { return len(Find(test.draw(r, test.n), Options{}).Changes) > 0 })
 		if slack := 2 * math.Sqrt(test.bound/float64(trials)); got > test.bound+slack {

@@ -8,14 +8,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"lacuna/internal/golden"
 )
 
 // corpusSeries is the values of a file of the corpus beside the checkout.
 func corpusSeries(t testing.TB, name string) []float64 {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "corpus", "series", name))
+	f, err := os.Open(filepath.Join(golden.Corpus(t), "series", name))
 	if err != nil {
-		t.Skipf("no corpus beside the checkout: %v", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()

@@ -299,7 +299,7 @@ func TestInterrupt(t *testing.T) {
 	if _, err := stdin.Write(db[:len(db)/2]); err != nil { // it begins to unpack, and then waits
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(time.Second)
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

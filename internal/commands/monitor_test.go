@@ -151,7 +151,7 @@ func TestMonitorOnTerminal(t *testing.T) {
 			var drawn bytes.Buffer
 			done := make(chan struct{})
 			go func() { _, _ = io.Copy(&drawn, outside); close(done) }()
-			time.Sleep(700 * time.Millisecond)
+			time.Sleep(1500 * time.Millisecond)
 			if err := test.end(outside, c.Process); err != nil {
 				t.Fatal(err)
 			}

@@ -12,12 +12,11 @@ import (
 	"lacuna/internal/compare"
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
+	"lacuna/internal/golden"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
 	"lacuna/internal/report"
 )
-
-const corpus = "../../../shared/corpus/system"
 
 // captureOf reads a capture as diff does.
 func captureOf(t *testing.T, path string, opt facts.StepOptions) *compare.Capture {
@@ -68,9 +67,7 @@ var planted = map[string]struct {
 }
 
 func TestRepairsAreChanges(t *testing.T) {
-	if _, err := os.Stat(corpus); err != nil {
-		t.Skip("no corpus: ", err)
-	}
+	corpus := golden.Shared(t, "corpus/system")
 	folders, _ := filepath.Glob(corpus + "/*")
 	compared := 0
 	for _, folder := range folders {
@@ -133,9 +130,7 @@ func meanOf(d *compare.Difference, side int) float64 { return d.MeanMs[side] }
 
 // Halves of one run, and captures of one program by two profilers, are never a regression or a gain.
 func TestNothingIsNoChange(t *testing.T) {
-	if _, err := os.Stat(corpus); err != nil {
-		t.Skip("no corpus: ", err)
-	}
+	corpus := golden.Shared(t, "corpus/system")
 	files, _ := filepath.Glob(corpus + "/*/*/torch.json.gz")
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(filepath.Dir(file), corpus), func(t *testing.T) {

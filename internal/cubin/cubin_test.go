@@ -16,17 +16,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"lacuna/internal/cubin"
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
 )
 
-const corpus = "../../../shared/corpus"
-
 // modules is every cubin of the corpus with the report that it is in.
 func modules(t testing.TB) map[string]*profile.Report {
 	t.Helper()
-	all := make(map[string]*profile.Report)
+	all, corpus := make(map[string]*profile.Report), golden.Corpus(t)
 	for _, glob := range []string{"kernel/*/report.ncu-rep*", "public/ncu/*/report.ncu-rep*"} {
 		paths, err := filepath.Glob(filepath.Join(corpus, glob))
 		if err != nil {
@@ -41,7 +40,7 @@ func modules(t testing.TB) map[string]*profile.Report {
 		}
 	}
 	if len(all) == 0 {
-		t.Skipf("NO CORPUS under %s: no real module is tested", corpus)
+		t.Fatal("no reports in the corpus")
 	}
 	return all
 }
@@ -168,7 +167,7 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	if whole == nil {
-		t.Skip("the module is not in the corpus")
+		t.Fatal("the module is not in the corpus")
 	}
 	for n := 0; n < len(whole); n += len(whole)/200 + 1 {
 		walk(whole[:n])
@@ -208,13 +207,8 @@ func walk(data []byte) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
-	if paths, _ := filepath.Glob(filepath.Join(corpus, "public/ncu/cudacode-gtx1660s-2024.1-vecadd/report.ncu-rep*")); len(paths) > 0 {
-		r, err := reader.OpenProfile(context.Background(), paths[0], []*reader.Format{&ncu.Format}, reader.Options{})
-		if err == nil {
-			f.Add(r.Sources[0].Cubin)
-		}
-	}
-	for _, dir := range []string{"indexspaces-a40-2022.4", "indexspaces-a40-2022.1"} {
+	corpus := filepath.Join(golden.Root(f), "../shared/corpus") // seeds, if it is there
+	for _, dir := range []string{"cudacode-gtx1660s-2024.1-vecadd", "indexspaces-a40-2022.4", "indexspaces-a40-2022.1"} {
 		if paths, _ := filepath.Glob(filepath.Join(corpus, "public/ncu", dir, "report.ncu-rep*")); len(paths) > 0 {
 			r, err := reader.OpenProfile(context.Background(), paths[0], []*reader.Format{&ncu.Format}, reader.Options{})
 			if err == nil {

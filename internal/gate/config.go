@@ -3,7 +3,6 @@ package gate
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -61,19 +60,12 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 		}
 		return nil, &ConfigError{Path: path, What: "is no YAML: " + firstLine(err.Error())}
 	}
-	c := &Config{Path: path}
-	for i, doc := range file.Docs {
-		switch {
-		case doc.Body == nil:
-			continue
-		case i > 0:
-			return nil, &ConfigError{Path: path, Line: lineOf(doc.Body), What: "holds more than one document"}
-		}
-		if err := fileFields.read(c, "", doc.Body); err != nil {
-			err.Path = path
-			return nil, err
-		}
+	c, bad := readConfig(file)
+	if bad != nil {
+		bad.Path = path
+		return nil, bad
 	}
+	c.Path = path
 	for i := range c.Rules {
 		c.Rules[i].From = fmt.Sprintf("%s line %d", path, c.Rules[i].Line)
 	}
@@ -105,220 +97,93 @@ func deepest(text []byte) int {
 
 func firstLine(s string) string { return strings.TrimSpace(strings.SplitN(s, "\n", 2)[0]) }
 
-// lineOf is where a node begins.
-func lineOf(n ast.Node) int {
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		return t.Position.Line
+// readConfig reads the one document of a file.
+func readConfig(file *ast.File) (*Config, *ConfigError) {
+	c := new(Config)
+	for i, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+			continue
+		case i > 0:
+			return nil, wrong(doc.Body, "holds more than one document")
+		}
+		refused := new(refusal)
+		if ast.Walk(refused, doc.Body); refused.err != nil {
+			return nil, refused.err
+		}
+		var top struct{ Check tree }
+		if err := decode(doc.Body, "", &top, fileFields.names()); err != nil {
+			return nil, err
+		}
+		if err := readCheck(c, top.Check.Node); err != nil {
+			return nil, err
+		}
 	}
-	return 0
+	return c, nil
 }
 
-// wrong is an error at a node.
-func wrong(n ast.Node, format string, args ...any) *ConfigError {
-	return &ConfigError{Line: lineOf(n), What: fmt.Sprintf(format, args...)}
+// A refusal is what no part of a file may have.
+type refusal struct{ err *ConfigError }
+
+func (r *refusal) Visit(n ast.Node) ast.Visitor {
+	switch n.(type) {
+	case *ast.AliasNode, *ast.AnchorNode, *ast.TagNode, *ast.MergeKeyNode:
+		r.err = wrong(n, "anchors, aliases and tags are not understood; write it out")
+		return nil
+	}
+	return r
 }
 
-// entries is the keys and values of a mapping.
-func entries(n ast.Node, where string) ([]*ast.MappingValueNode, *ConfigError) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, nil
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, nil
-	case *ast.NullNode:
-		return nil, nil
-	case *ast.AliasNode, *ast.AnchorNode, *ast.TagNode:
-		return nil, wrong(n, "anchors, aliases and tags are not understood; write it out")
+func readCheck(c *Config, n ast.Node) *ConfigError {
+	var keys struct {
+		Baseline     string
+		Inconclusive policy
+		Same         []string
+		Measures     tree
 	}
-	if where == "" {
-		return nil, wrong(n, "want keys and values (check: ...)")
+	if err := decode(n, "check", &keys, checkFields.names()); err != nil {
+		return err
 	}
-	return nil, wrong(n, "%s: want keys and values", where)
-}
-
-// scalar is the text of a value.
-func scalar(n ast.Node, key string) (string, *ConfigError) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, nil
-	case *ast.LiteralNode:
-		return n.Value.Value, nil
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, nil
-	case *ast.AliasNode, *ast.AnchorNode, *ast.TagNode:
-		return "", wrong(n, "anchors, aliases and tags are not understood; write it out")
-	case *ast.NullNode:
-		return "", wrong(n, "%s: has no value", key)
+	if slices.Contains(keys.Same, "") {
+		return wrong(n, "check: same: a label has no value")
 	}
-	return "", wrong(n, "%s: want one value", key)
-}
-
-// read sets the fields of x from the entries of a mapping.
-func (t fields[T]) read(x *T, where string, n ast.Node) *ConfigError {
-	list, err := entries(n, where)
+	c.Baseline, c.Inconclusive, c.Same = keys.Baseline, string(keys.Inconclusive), keys.Same
+	const where = "check: measures"
+	measures, err := entries(keys.Measures.Node, where)
 	if err != nil {
 		return err
 	}
-	seen := make(map[string]int)
-	for _, e := range list {
-		key, err := scalar(e.Key, "a key")
-		if err != nil {
-			return err
-		}
-		line := lineOf(e.Key)
-		at := slices.IndexFunc(t, func(f field[T]) bool { return f.name == key })
-		if at < 0 {
-			known := t.names()
-			slices.Sort(known)
-			return &ConfigError{Line: line, Key: key, Known: known, What: fmt.Sprintf("%sno key %.60q (keys are %s)", inside(where), key, strings.Join(known, ", "))}
-		}
-		if seen[key] > 0 {
-			return &ConfigError{Line: line, What: fmt.Sprintf("%s%s is given already in line %d", inside(where), key, seen[key])}
-		}
-		seen[key] = line
-		if err := t[at].set(x, inside(where)+key, e.Value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func inside(where string) string {
-	if where == "" {
-		return ""
-	}
-	return where + ": "
-}
-
-// rules reads the mapping of patterns to rules, in order.
-func readRules(c *Config, where string, n ast.Node) *ConfigError {
-	list, err := entries(n, where)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		name, err := scalar(e.Key, where)
-		if err != nil {
-			return err
-		}
+	for _, m := range measures {
+		name := keyOf(m)
 		if slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Pattern == name }) || name == "" {
-			return wrong(e.Key, "%s: %q is empty, or given already", where, name)
+			return wrong(m.Key, "%s: %q is empty, or given already", where, name)
 		}
-		r := Rule{Pattern: name, Line: lineOf(e.Key)}
-		if err := ruleFields.read(&r, where+": "+name, e.Value); err != nil {
+		var keys ruleKeys
+		if err := decode(m.Value, where+": "+name, &keys, ruleFields.names()); err != nil {
 			return err
 		}
-		c.Rules = append(c.Rules, r)
+		c.Rules = append(c.Rules, keys.rule(name, lineOf(m.Key)))
 	}
 	return nil
 }
 
-// The kinds of values, each with how it is read.
-
-func readText(to *string) func(where string, n ast.Node) *ConfigError {
-	return func(where string, n ast.Node) (err *ConfigError) {
-		*to, err = scalar(n, where)
-		return err
-	}
+// ruleKeys is the keys of a rule, as ruleFields lists them.
+type ruleKeys struct {
+	Change       *share
+	Floor        *amount
+	Max, Min     *quantity
+	Better       *better
+	Inconclusive policy
+	Family       string
+	Sum          bool
+	Optional     bool
+	Noise        *share
+	NoiseRuns    count `yaml:"noise_runs"`
 }
 
-func readWord(to *string, words []string) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		text, err := scalar(n, where)
-		if err == nil && !slices.Contains(words, text) {
-			err = wrong(n, "%s: want %s (is %.40q)", where, strings.Join(words, " or "), text)
-		}
-		*to = text
-		return err
-	}
+func (k *ruleKeys) rule(pattern string, line int) Rule {
+	return Rule{Pattern: pattern, Line: line, Change: (*float64)(k.Change), Floor: (*unit.Quantity)(k.Floor),
+		Max: (*unit.Quantity)(k.Max), Min: (*unit.Quantity)(k.Min), Better: (*measure.Better)(k.Better),
+		Inconclusive: string(k.Inconclusive), Family: k.Family, Sum: k.Sum, Optional: k.Optional,
+		Noise: (*float64)(k.Noise), NoiseRuns: float64(k.NoiseRuns)}
 }
-
-func readBool(to *bool) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		b, ok := n.(*ast.BoolNode)
-		if !ok {
-			return wrong(n, "%s: want true or false", where)
-		}
-		*to = b.Value
-		return nil
-	}
-}
-
-func readTexts(to *[]string) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		list, ok := n.(*ast.SequenceNode)
-		if !ok {
-			return wrong(n, "%s: want a list such as [model, batch]", where)
-		}
-		for _, v := range list.Values {
-			text, err := scalar(v, where)
-			if err != nil {
-				return err
-			}
-			*to = append(*to, text)
-		}
-		return nil
-	}
-}
-
-// readShare reads 2%, or 0.02.
-func readShare(to **float64) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		text, err := scalar(n, where)
-		if err != nil {
-			return err
-		}
-		q, bad := unit.ParseQuantity(text)
-		share, ok := q.In("share")
-		if bad != nil || !ok || !(share >= 0) || math.IsInf(share, 0) {
-			return wrong(n, "%s: want a share of before such as 2%% or 0.02 (is %.40q)", where, text)
-		}
-		*to = &share
-		return nil
-	}
-}
-
-func readQuantity(to **unit.Quantity, least float64) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		text, err := scalar(n, where)
-		if err != nil {
-			return err
-		}
-		q, bad := unit.ParseQuantity(text)
-		if bad != nil || q.Value < least {
-			return wrong(n, "%s: want an amount with its unit such as 20us, 1.5GB or 300 (is %.40q)", where, text)
-		}
-		*to = &q
-		return nil
-	}
-}
-
-func readCount(to *float64) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		text, err := scalar(n, where)
-		if err != nil {
-			return err
-		}
-		q, bad := unit.ParseQuantity(text)
-		if bad != nil || q.Symbol != "" || q.Value < 1 || q.Value != math.Trunc(q.Value) || q.Value > 1e6 {
-			return wrong(n, "%s: want a whole number from 1 (is %.40q)", where, text)
-		}
-		*to = q.Value
-		return nil
-	}
-}
-
-func readBetter(to **measure.Better) func(string, ast.Node) *ConfigError {
-	return func(where string, n ast.Node) *ConfigError {
-		var word string
-		if err := readWord(&word, betterWords)(where, n); err != nil {
-			return err
-		}
-		b := measure.Better(slices.Index(betterWords, word))
-		*to = &b
-		return nil
-	}
-}
-
-// betterWords is the ways in the order of measure.Better.
-var betterWords = []string{measure.Lower.String(), measure.Higher.String(), measure.Neither.String()}

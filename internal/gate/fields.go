@@ -3,25 +3,21 @@ package gate
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
-// A field is one key of lacuna.yaml. The file's reader, the JSON schema for editors and the page in docs are made of these tables,
-// so that none of them can drift from another.
-type field[T any] struct {
+// A field is one key of lacuna.yaml. The JSON schema for editors and the page in docs are made of these tables, and the file's reader
+// takes these keys and no others, so that none of them can drift from another.
+type field struct {
 	name    string
 	kind    kind
 	words   []string // of an enum
 	def     string   // what holds where it is not given
 	doc     string
 	example string
-	set     func(x *T, where string, n ast.Node) *ConfigError
 }
 
-type fields[T any] []field[T]
+type fields []field
 
 // A kind is what values a field takes.
 type kind string
@@ -38,76 +34,54 @@ const (
 	kindRules    kind = "keys by measure"
 )
 
-func (t fields[T]) names() (out []string) {
+func (t fields) names() (out []string) {
 	for _, f := range t {
 		out = append(out, f.name)
 	}
 	return out
 }
 
-// to makes a field's set of a reader of one kind of value.
-func to[T any](read func(x *T) func(string, ast.Node) *ConfigError) func(*T, string, ast.Node) *ConfigError {
-	return func(x *T, where string, n ast.Node) *ConfigError { return read(x)(where, n) }
-}
-
 var policies = []string{"pass", "fail"}
 
 // fileFields is the top of the file: other commands may have keys of their own one day.
-var fileFields = fields[Config]{
-	{name: "check", kind: kindCheck, doc: "What lacuna check judges.", set: func(c *Config, where string, n ast.Node) *ConfigError {
-		return checkFields.read(c, where, n)
-	}},
+var fileFields = fields{
+	{name: "check", kind: kindCheck, doc: "What lacuna check judges."},
 }
 
-var checkFields = fields[Config]{
+var checkFields = fields{
 	{name: "baseline", kind: kindText, def: "none", example: "perf/baseline.json",
-		doc: "What new runs are compared with: a file, a directory, a glob, or history:PROGRAM for the accepted runs of lacuna history. --baseline wins.",
-		set: to(func(c *Config) func(string, ast.Node) *ConfigError { return readText(&c.Baseline) })},
+		doc: "What new runs are compared with: a file, a directory, a glob, or history:PROGRAM for the accepted runs of lacuna history. --baseline wins."},
 	{name: "inconclusive", kind: kindWord, words: policies, def: "exit status 3", example: "pass",
-		doc: "What a verdict that needs more runs comes to. --inconclusive wins.",
-		set: to(func(c *Config) func(string, ast.Node) *ConfigError { return readWord(&c.Inconclusive, policies) })},
+		doc: "What a verdict that needs more runs comes to. --inconclusive wins."},
 	{name: "same", kind: kindTexts, def: "none", example: "[model, batch]",
-		doc: "Labels of runs that must be equal on both sides, beside GPU, driver, CUDA, clocks and libraries; else the two are not comparable.",
-		set: to(func(c *Config) func(string, ast.Node) *ConfigError { return readTexts(&c.Same) })},
+		doc: "Labels of runs that must be equal on both sides, beside GPU, driver, CUDA, clocks and libraries; else the two are not comparable."},
 	{name: "measures", kind: kindRules, def: "step, peak_memory; of kernel reports the duration and spills of each kernel",
-		doc: "Rules by measure. A name may hold * and ?, and may end in :p1 to :p99, :mean, :min or :max of a run's steps (default: their median). A measure is judged by the first rule that matches.",
-		set: readRules},
+		doc: "Rules by measure. A name may hold * and ?, and may end in :p1 to :p99, :mean, :min or :max of a run's steps (default: their median). A measure is judged by the first rule that matches."},
 }
 
-var ruleFields = fields[Rule]{
+var ruleFields = fields{
 	{name: "change", kind: kindShare, def: "2%", example: "5%",
-		doc: "By which share of before the measure may get worse. The change must exceed this and floor.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readShare(&r.Change) })},
+		doc: "By which share of before the measure may get worse. The change must exceed this and floor."},
 	{name: "floor", kind: kindQuantity, def: "20us of a step; 0.1us of a kernel in a kernel report; 2MiB of peak_memory; one point of shares; else 0", example: "20us",
-		doc: "By which amount the measure may get worse. The change must exceed this and change.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readQuantity(&r.Floor, 0) })},
+		doc: "By which amount the measure may get worse. The change must exceed this and change."},
 	{name: "max", kind: kindQuantity, def: "none", example: "12ms",
-		doc: "A budget: the measure may not be above it, whatever it was before. A rule with only budgets needs no baseline.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readQuantity(&r.Max, math.Inf(-1)) })},
+		doc: "A budget: the measure may not be above it, whatever it was before. A rule with only budgets needs no baseline."},
 	{name: "min", kind: kindQuantity, def: "none", example: "90%",
-		doc: "A budget: the measure may not be below it.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readQuantity(&r.Min, math.Inf(-1)) })},
+		doc: "A budget: the measure may not be below it."},
 	{name: "better", kind: kindWord, words: betterWords, def: "as the measure says", example: "higher",
-		doc: "Which way is good. neither: any change is a regression.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readBetter(&r.Better) })},
+		doc: "Which way is good. neither: any change is a regression."},
 	{name: "inconclusive", kind: kindWord, words: policies, def: "as for all measures", example: "pass",
-		doc: "What a verdict on this measure that needs more runs comes to.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readWord(&r.Inconclusive, policies) })},
+		doc: "What a verdict on this measure that needs more runs comes to."},
 	{name: "family", kind: kindText, def: "one family", example: "kernels",
-		doc: "Measures of one family share one false alarm in a hundred suites. A family of its own finds smaller changes, and has false alarms of its own.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readText(&r.Family) })},
+		doc: "Measures of one family share one false alarm in a hundred suites. A family of its own finds smaller changes, and has false alarms of its own."},
 	{name: "sum", kind: kindBool, def: "false", example: "true",
-		doc: "All measures that match are one, their sum: a kernel that was renamed or split is no new one.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readBool(&r.Sum) })},
+		doc: "All measures that match are one, their sum: a kernel that was renamed or split is no new one."},
 	{name: "optional", kind: kindBool, def: "false", example: "true",
-		doc: "No measure needs to match.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readBool(&r.Optional) })},
+		doc: "No measure needs to match."},
 	{name: "noise", kind: kindShare, def: "as the runs show", example: "0.8%",
-		doc: "How much runs of the same program scatter: the standard deviation as a share. lacuna check --calibrate measures it.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readShare(&r.Noise) })},
+		doc: "How much runs of the same program scatter: the standard deviation as a share. lacuna check --calibrate measures it."},
 	{name: "noise_runs", kind: kindCount, def: "2", example: "10",
-		doc: "Of how many runs noise is known.",
-		set: to(func(r *Rule) func(string, ast.Node) *ConfigError { return readCount(&r.NoiseRuns) })},
+		doc: "Of how many runs noise is known."},
 }
 
 // Schema of lacuna.yaml for editors (JSON Schema, draft 7: what editors understand).
@@ -122,7 +96,7 @@ func ConfigSchema() []byte {
 	return append(text, '\n')
 }
 
-func object[T any](t fields[T]) map[string]any {
+func object(t fields) map[string]any {
 	properties := make(map[string]any)
 	for _, f := range t {
 		p := f.kind.schema()
@@ -171,7 +145,7 @@ func ConfigPage() string {
 	return b.String()
 }
 
-func table[T any](b *strings.Builder, under string, t fields[T]) {
+func table(b *strings.Builder, under string, t fields) {
 	fmt.Fprintf(b, "\n## Under `%s`\n\n| key | takes | default | example | means |\n|---|---|---|---|---|\n", under)
 	for _, f := range t {
 		takes := string(f.kind)

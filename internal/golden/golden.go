@@ -234,16 +234,6 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Corpus is the folder of real captures that lies beside the repository. A test without it is skipped.
-func Corpus(t testing.TB) string {
-	t.Helper()
-	dir := filepath.Join(filepath.Dir(Root(t)), "shared", "corpus")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED: no real captures at ../shared/corpus beside the repository")
-	}
-	return dir
-}
-
 // CorpusFiles is the captures under a folder of the corpus whose names end in one of the suffixes, sorted.
 func CorpusFiles(t testing.TB, folder string, suffixes ...string) []string {
 	t.Helper()

@@ -7,24 +7,23 @@ import (
 	"sync"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
 	"lacuna/internal/readers/ncucsv"
 )
 
-// corpusRoot is the real captures, beside the repository.
-const corpusRoot = "../../../shared/corpus"
-
 // corpusReports is every report of the corpus by its folder.
 func corpusReports(t testing.TB) map[string][]*Kernel {
 	t.Helper()
+	golden.Corpus(t)
 	all, err := readCorpus()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all) == 0 {
-		t.Skip("no corpus beside the repository: nothing was tested")
+		t.Fatal("no reports in the corpus")
 	}
 	return all
 }
@@ -35,7 +34,7 @@ var readCorpus = sync.OnceValues(func() (map[string][]*Kernel, error) { return r
 func readAll(name string) (map[string][]*Kernel, error) {
 	out := make(map[string][]*Kernel)
 	for _, folder := range []string{"kernel", "public/ncu"} {
-		files, err := filepath.Glob(filepath.Join(corpusRoot, folder, "*", name))
+		files, err := filepath.Glob(filepath.Join("../../../shared/corpus", folder, "*", name))
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
@@ -52,12 +53,12 @@ func stalls(reasons ...string) func(*Kernel) []Place {
 // corpusLaunches is every launch of a folder of the corpus, read from the reports.
 func corpusLaunches(t testing.TB, folder string) []*Kernel {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(corpusRoot, folder, "*/report.ncu-rep*"))
+	paths, err := filepath.Glob(filepath.Join(golden.Corpus(t), folder, "*/report.ncu-rep*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		t.Skip("no corpus beside the repository: nothing was tested")
+		t.Fatal("no reports in the corpus")
 	}
 	var all []*Kernel
 	for _, path := range paths {

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/csv"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -16,12 +15,11 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
 )
-
-const corpus = "../../../shared/corpus"
 
 // A printedPage is a file beside a report, and how we print it.
 type printedPage struct {
@@ -87,7 +85,7 @@ func holdsTable(t *testing.T, table string) {
 	if have == table {
 		return
 	}
-	if !*update {
+	if !golden.Updating() {
 		t.Errorf("%s has not the table below; run go test ./internal/kernelpages -run Pages -update\n%s", path, table)
 		return
 	}
@@ -95,8 +93,6 @@ func holdsTable(t *testing.T, table string) {
 		t.Fatal(err)
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the measured part of docs/formats/ncu-pages.md")
 
 // TestPages walks every page that Nsight Compute printed of every report of the corpus. Cells pair by column name and
 // line number. What differs is in known, with its reason.
@@ -252,14 +248,14 @@ func once(rows [][]string) (out [][]string) {
 func reports(t testing.TB) (all []string) {
 	t.Helper()
 	for _, glob := range []string{"kernel/*/report.ncu-rep*", "public/ncu/*/report.ncu-rep*"} {
-		found, err := filepath.Glob(filepath.Join(corpus, glob))
+		found, err := filepath.Glob(filepath.Join(golden.Corpus(t), glob))
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		t.Skipf("NO CORPUS: no report under %s; real reports are not tested", corpus)
+		t.Fatal("no reports in the corpus")
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(filepath.Dir(a), filepath.Dir(b)) })
 	return all

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lacuna/internal/cubin"
+	"lacuna/internal/golden"
 )
 
 // With a disassembler the source page has the text that it prints, by section and offset.
@@ -16,9 +17,9 @@ func TestSourceText(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is a shell script")
 	}
-	path := filepath.Join(corpus, "public/ncu/cudacode-gtx1660s-2024.1-vecadd/report.ncu-rep")
+	path := filepath.Join(golden.Corpus(t), "public/ncu/cudacode-gtx1660s-2024.1-vecadd/report.ncu-rep")
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("NO CORPUS: the page is not tested with a disassembler")
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	script := "#!/bin/sh\necho '.section .text._Z7vec_addPfS_S_i,\"ax\"'\necho '/*0010*/  S2R R0, SR_CTAID.X ;'\n"
@@ -42,9 +43,9 @@ func TestSourceText(t *testing.T) {
 
 // Every page has a form for people; that of sections fits the terminal.
 func TestText(t *testing.T) {
-	path := filepath.Join(corpus, "public/ncu/cudacode-gtx1660s-2024.1-vecadd/report.ncu-rep")
+	path := filepath.Join(golden.Corpus(t), "public/ncu/cudacode-gtx1660s-2024.1-vecadd/report.ncu-rep")
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("NO CORPUS: pages for people are not tested")
+		t.Fatal(err)
 	}
 	r := open(t, path)
 	for _, page := range Names() {

@@ -8,15 +8,16 @@ import (
 	"slices"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/kernelrules"
 )
 
 // A raw page of a report holds every counter but the opcodes and the code: what is found on it is what is found on the
 // report, or nothing where a rule abstains, and the two predictions do not contradict each other.
 func TestPagesAgreeWithReports(t *testing.T) {
-	cases, _ := filepath.Glob(corpus + "/kernel/*/report.ncu-rep*")
+	cases, _ := filepath.Glob(filepath.Join(golden.Corpus(t), "kernel/*/report.ncu-rep*"))
 	if len(cases) == 0 {
-		t.Skip("NO CORPUS")
+		t.Fatal("no reports in the corpus")
 	}
 	for _, path := range cases {
 		for _, page := range []string{"raw.csv.gz", "raw_base.csv.gz"} {

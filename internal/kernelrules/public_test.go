@@ -3,13 +3,15 @@ package kernelrules_test
 import (
 	"path/filepath"
 	"testing"
+
+	"lacuna/internal/golden"
 )
 
 // Every report of the corpus from elsewhere is diagnosed, on all chips and versions, and no number is out of order.
 func TestPublic(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus, "public/ncu/*/report.ncu-rep*"))
+	files, err := filepath.Glob(filepath.Join(golden.Corpus(t), "public/ncu/*/report.ncu-rep*"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("NO CORPUS: no report of public/ncu under %s", corpus)
+		t.Fatal("no reports in the corpus: ", err)
 	}
 	for _, file := range files {
 		ks, found := open(t, file)

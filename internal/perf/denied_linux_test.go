@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,16 +64,22 @@ func TestUnprivileged(t *testing.T) {
 		t.Skip("NOT TESTED: needs root to become another user, and kernel.perf_event_paranoid of at most 2")
 	}
 	program := compiled(t, "hot.c")
-	copied := "/tmp/lacuna-perf-test-hot"
+	dir, err := os.MkdirTemp("/tmp", "lacuna-perf-test.") // all folders above it may be entered by all
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, "hot")
 	b, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = os.Remove(copied)
 	if err := os.WriteFile(copied, b, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Remove(copied)
 	t.Log(again(t, "nobody", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, "HOT="+copied, "TMPDIR=/tmp"))
 }
 

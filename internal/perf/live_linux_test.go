@@ -37,11 +37,15 @@ func compiled(t *testing.T, source string, flags ...string) string {
 	return program
 }
 
-// hot checks what is known of the program hot.
+// hot checks what is known of the program hot. On a busy machine the kernel may drop records that were not read in time: they must be
+// counted, and what they may have stood for is allowed to be missing.
 func hot(t *testing.T, r *recording, s Stats, seconds float64) {
 	t.Helper()
 	t.Logf("%+v", s)
-	if s.Lost != 0 || s.Broken != 0 || int64(len(r.samples)) != s.Samples || int64(len(r.switches)) != s.Switches {
+	if s.Lost > 0 != strings.Contains(strings.Join(s.Notes, ""), "dropped by the kernel") || s.Lost > (s.Samples+s.Switches)/20 {
+		t.Errorf("%d records are lost: %q", s.Lost, s.Notes)
+	}
+	if s.Broken != 0 || int64(len(r.samples)) != s.Samples || int64(len(r.switches)) != s.Switches {
 		t.Errorf("stats %+v, but %d samples and %d switches", s, len(r.samples), len(r.switches))
 	}
 	for function, want := range map[string]float64{"hot_three": 0.75, "hot_one": 0.25, "burn": 1} {
@@ -53,7 +57,7 @@ func hot(t *testing.T, r *recording, s Stats, seconds float64) {
 	for _, sample := range r.samples {
 		weight += float64(sample.Weight) / 1e9
 	}
-	if want := 2 * seconds; weight < 0.8*want || weight > 1.3*want {
+	if want := 2 * seconds; weight < 0.8*want-float64(s.Lost)/float64(s.Hz) || weight > 1.3*want {
 		t.Errorf("samples stand for %.2f s of CPU time, want about %.2f", weight, want)
 	}
 	if runtime.GOARCH == "amd64" && s.Whole*10 < s.Samples*9 {
@@ -96,7 +100,7 @@ func TestLaunch(t *testing.T) {
 					out++
 				}
 			}
-			if in < 24 || math.Abs(float64(in-out)) > 4 { // it sleeps 15 times in each thread
+			if in < 24 || math.Abs(float64(in-out)) > 4+float64(stats.Lost) { // it sleeps 15 times in each thread
 				t.Errorf("%d switches in and %d out", in, out)
 			}
 		})

@@ -5,15 +5,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"lacuna/internal/golden"
 )
 
-// unitsFile lists units as pages of real reports print them: name, tab, units of all chips with | between them.
-const unitsFile = "../../../shared/formats/ncu_units.tsv"
-
+// TestUnitsAsPrinted: ncu_units.tsv lists units as pages of real reports print them: name, tab, units of all chips with | between them.
 func TestUnitsAsPrinted(t *testing.T) {
+	unitsFile := golden.Shared(t, "formats", "ncu_units.tsv")
 	f, err := os.Open(unitsFile)
 	if err != nil {
-		t.Skipf("NO UNITS: %v; not checked against printed pages", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	n := 0

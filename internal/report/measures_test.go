@@ -3,10 +3,11 @@ package report
 import (
 	"context"
 	"math"
-	"os"
+	"path/filepath"
 	"testing"
 
 	"lacuna/internal/facts"
+	"lacuna/internal/golden"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
 )
@@ -15,10 +16,7 @@ import (
 func TestMeasuresAreTheReports(t *testing.T) {
 	for _, path := range []string{"system/pageable_copies/slow/torch.json.gz", "system/tiny_kernels/slow/nsys.sqlite.zst"} {
 		t.Run(path, func(t *testing.T) {
-			path := "../../../shared/corpus/" + path
-			if _, err := os.Stat(path); err != nil {
-				t.Skip("no corpus: ", err)
-			}
+			path := filepath.Join(golden.Corpus(t), path)
 			trace, err := reader.Open(context.Background(), path, readers.All, reader.Options{Need: MeasureNeeds})
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	ref "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/sqlite"
 )
 
@@ -191,9 +192,9 @@ func TestScan(t *testing.T) {
 // TestCorpus compares every value of the captures that hold the most kinds of tables.
 func TestCorpus(t *testing.T) {
 	for _, name := range []string{"flameox-graphs", "nsysai-h100-nccl", "pipit-saxpy-mpi", "nsightful-t4", "mordred-2020"} {
-		packed, err := os.Open(filepath.Join("../../../shared/corpus/public/nsys", name, "capture.sqlite.zst"))
+		packed, err := os.Open(filepath.Join(golden.Corpus(t), "public/nsys", name, "capture.sqlite.zst"))
 		if err != nil {
-			t.Skipf("SKIPPED, the corpus is not there: %v", err)
+			t.Fatal(err)
 		}
 		defer packed.Close()
 		z, err := zstd.NewReader(packed)

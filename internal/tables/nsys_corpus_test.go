@@ -71,9 +71,6 @@ func TestNsysTables(t *testing.T) {
 			byCapture[filepath.Dir(dir)] = append(byCapture[filepath.Dir(dir)], path)
 		}
 	}
-	if testing.Short() {
-		t.Skip("SKIPPED: -short: reading every nsys capture of the corpus takes half a minute")
-	}
 	compared := 0
 	for _, folder := range sortedKeys(byCapture) {
 		name := strings.TrimPrefix(folder, golden.Corpus(t)+string(filepath.Separator))

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/model"
 	"lacuna/internal/reader"
 )
-
-const corpus = "../../../../shared/corpus"
 
 // open reads a trace and holds it against the model's promises.
 func open(t testing.TB, path string, need model.Parts) *model.Trace {
@@ -38,9 +37,10 @@ func check(t testing.TB, trace *model.Trace) {
 
 // INDEX.tsv counts the events of each public trace by category, independently of us.
 func TestCorpusCounts(t *testing.T) {
+	corpus := golden.Corpus(t)
 	index, err := os.Open(corpus + "/public/kineto/INDEX.tsv")
 	if err != nil {
-		t.Skipf("SKIPPED, no corpus: %v", err)
+		t.Fatal(err)
 	}
 	defer index.Close()
 	r := csv.NewReader(index)
@@ -117,9 +117,9 @@ func tableOf(cat string) string {
 
 // Every system capture opens without a loss.
 func TestCorpusSystem(t *testing.T) {
-	paths, _ := filepath.Glob(corpus + "/system/*/*/torch.json.gz")
+	paths, _ := filepath.Glob(golden.Corpus(t) + "/system/*/*/torch.json.gz")
 	if len(paths) == 0 {
-		t.Skip("SKIPPED, no corpus")
+		t.Fatal("no captures in the corpus")
 	}
 	for _, path := range paths {
 		trace := open(t, path, 0)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/model"
 	"lacuna/internal/reader"
 )
@@ -60,7 +61,7 @@ func TestBlockSizes(t *testing.T) {
 		t.Fatalf("%v, %d ops, %v", err, want.Ops.Len(), want.Losses.All())
 	}
 	for _, size := range []int{1, 7, 64, 100, 333, 1000, 4096, 50_000} {
-		if size < 64 && testing.Short() {
+		if size < 64 && !golden.IsLong() {
 			continue
 		}
 		got, err := openBlocks(t, text, size)
@@ -302,9 +303,7 @@ func TestHeaderAndParts(t *testing.T) {
 
 // A few MB that unpack to GBs are refused before they fill the memory; blanks and long texts are passed over.
 func TestBombs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: unpacks hundreds of MB")
-	}
+	golden.Long(t, "unpacks hundreds of MB")
 	for _, test := range []struct {
 		name, unit string
 		times      int

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/reader"
 )
 
@@ -50,7 +51,7 @@ func BenchmarkReal(b *testing.B) {
 	for _, name := range []string{"layernorm", "thread_divergence"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				open(b, corpus+"/kernel/"+name+"/report.ncu-rep.zst")
+				open(b, golden.Corpus(b)+"/kernel/"+name+"/report.ncu-rep.zst")
 			}
 		})
 	}

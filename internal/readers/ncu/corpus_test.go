@@ -13,19 +13,22 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 )
 
-const corpus = "../../../../shared/corpus"
-
 // small is a report made for this project: two launches of streaming kernels on an H200, by version 2025.3.1 with a full set.
 const small = "testdata/dram_bound_at_peak/report.ncu-rep.zst"
 
-// reports is every report of the corpus, or else the one that lies here.
+// reports is the report that lies here and, in a long test, every report of the corpus.
 func reports(t *testing.T) []string {
 	t.Helper()
-	var all []string
+	all := []string{small}
+	if !golden.IsLong() {
+		return all
+	}
+	corpus := golden.Corpus(t)
 	for _, glob := range []string{"kernel/*/report.ncu-rep*", "public/ncu/*/report.ncu-rep*"} {
 		found, err := filepath.Glob(filepath.Join(corpus, glob))
 		if err != nil {
@@ -33,10 +36,7 @@ func reports(t *testing.T) []string {
 		}
 		all = append(all, found...)
 	}
-	if len(all) == 0 {
-		t.Logf("NO CORPUS: no report under %s; only one real report is tested", corpus)
-	}
-	return append(all, small)
+	return all
 }
 
 func open(t testing.TB, path string) *profile.Report {

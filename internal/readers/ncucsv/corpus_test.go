@@ -7,25 +7,24 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/profile"
 	"lacuna/internal/reader"
 )
-
-const corpus = "../../../../shared/corpus"
 
 // pages is every page of that name in the corpus.
 func pages(t *testing.T, name string) []string {
 	t.Helper()
 	var all []string
 	for _, glob := range []string{"kernel/*/" + name + "*", "public/ncu/*/" + name + "*"} {
-		found, err := filepath.Glob(filepath.Join(corpus, glob))
+		found, err := filepath.Glob(filepath.Join(golden.Corpus(t), glob))
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		t.Skipf("NO CORPUS: no %s under %s; real pages are not tested", name, corpus)
+		t.Fatalf("no %s in the corpus", name)
 	}
 	return all
 }

@@ -7,20 +7,20 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/model"
 )
 
-const corpus = "../../../../shared/corpus"
-
 // TestCorpus opens every export there is. None of them is damaged, so nothing may be lost.
 func TestCorpus(t *testing.T) {
+	corpus := golden.Corpus(t)
 	var files []string
 	for _, pattern := range []string{"public/nsys/*/*.sqlite.zst", "system/*/*/*.sqlite.zst"} {
 		found, _ := filepath.Glob(filepath.Join(corpus, pattern))
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		t.Skip("SKIPPED: the corpus is not there")
+		t.Fatal("no captures in the corpus")
 	}
 	for _, path := range files {
 		name, _ := filepath.Rel(corpus, path)
@@ -40,9 +40,10 @@ func TestCorpus(t *testing.T) {
 
 // TestCorpusCounts compares row counts with those that were taken with NVIDIA's tool when the corpus was made.
 func TestCorpusCounts(t *testing.T) {
+	corpus := golden.Corpus(t)
 	index, err := os.ReadFile(filepath.Join(corpus, "public/nsys/INDEX.tsv"))
 	if err != nil {
-		t.Skipf("SKIPPED, the corpus is not there: %v", err)
+		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(index)) {
 		fields := strings.Split(line, "\t")

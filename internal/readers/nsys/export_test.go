@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/reader"
 	"lacuna/internal/synth"
 )
@@ -78,9 +79,9 @@ func TestExportFails(t *testing.T) {
 // TestDamagedReport: a report that nsys itself refuses gets the same clear error.
 func TestDamagedReport(t *testing.T) {
 	fakeNsys(t, "")
-	path := filepath.Join(corpus, "public/nsys/h20-nocuda/damaged.nsys-rep")
+	path := filepath.Join(golden.Corpus(t), "public/nsys/h20-nocuda/damaged.nsys-rep")
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED, the corpus is not there: %v", err)
+		t.Fatal(err)
 	}
 	if _, err := readFile(path, reader.Options{}); err == nil || !strings.Contains(err.Error(), "nsys export -t sqlite") {
 		t.Errorf("error is %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"lacuna/internal/golden"
 	"lacuna/internal/model"
 	"lacuna/internal/reader"
 	raw "lacuna/internal/spool"
@@ -72,7 +73,12 @@ func TestCutAtEveryByte(t *testing.T) {
 	begun := bytes.Index(file[1:], []byte(raw.Magic)) + 1 // the first chunk is whole from here on
 	before := map[string]int{}
 	whole, cut := 0, 0
+	chunks := bytes.Count(file, []byte(raw.Magic))
 	for n := range len(file) + 1 {
+		// Every seventh byte, and what is near the end of a chunk; a long test tries every byte.
+		if near := file[max(0, n-8):min(len(file), n+8)]; !golden.IsLong() && n%7 > 0 && n < len(file) && !bytes.Contains(near, []byte(raw.Magic)) {
+			continue
+		}
 		x, err := tryRead(file[:n], reader.Options{})
 		if n < begun {
 			if err == nil || !strings.HasPrefix(err.Error(), "x.lacuna: is ") {
@@ -98,7 +104,7 @@ func TestCutAtEveryByte(t *testing.T) {
 			whole++
 		}
 	}
-	if chunks := bytes.Count(file, []byte(raw.Magic)); whole != chunks || cut != len(file)-begun+1-chunks {
+	if whole != chunks || golden.IsLong() && cut != len(file)-begun+1-chunks || cut < (len(file)-begun)/8 {
 		t.Errorf("%d of %d cuts lie between two of %d chunks, %d within one", whole, len(file), chunks, cut)
 	}
 	if want := rows(readBytes(t, file, reader.Options{})); fmt.Sprint(before) != fmt.Sprint(want) {
