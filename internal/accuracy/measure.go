@@ -116,10 +116,10 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 	if c.Report, err = report.Build([]*facts.Facts{f}, report.Options{}); err != nil {
 		return nil, nil, err
 	}
-	if err := diagnose.Add(c.Report, f, facts.StepOptions{}); err != nil {
+	if err := diagnose.Add(c.Report, f); err != nil {
 		return nil, nil, err
 	}
-	x, err := diagnose.WhatIf(f, facts.StepOptions{}, nil)
+	x, err := diagnose.WhatIf(f, nil)
 	var cannot *diagnose.CannotError
 	switch {
 	case errors.As(err, &cannot):
@@ -151,7 +151,7 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 
 // ask replays a capture with changes. why says what was not made.
 func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err error) {
-	if x, err = diagnose.WhatIf(f, facts.StepOptions{}, texts); err != nil {
+	if x, err = diagnose.WhatIf(f, texts); err != nil {
 		return nil, "", err
 	}
 	for _, a := range x.Changes {

@@ -246,12 +246,12 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 	if kernels != nil {
 		return kernelCapture(kernels, only)
 	}
-	in := byRank(facts.Of(trace))
-	i, err := ranks.choose(in, steps)
+	in := byRank(facts.With(trace, steps), steps)
+	i, err := ranks.choose(in)
 	if err != nil || i < 0 {
 		return nil, err
 	}
-	c, err := takeRank(in, i, steps, whole)
+	c, err := takeRank(in, i, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -260,9 +260,9 @@ func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOpt
 
 // takeRank is what a comparison needs of one rank of a file; whole: with findings, which are judged in the light of the
 // other ranks.
-func takeRank(in []*facts.Facts, i int, steps facts.StepOptions, whole bool) (*compare.Capture, error) {
+func takeRank(in []*facts.Facts, i int, whole bool) (*compare.Capture, error) {
 	f := in[i]
-	run, err := measuresOf(in, i, steps)
+	run, err := measuresOf(in, i)
 	if err != nil {
 		return nil, err
 	}
@@ -273,11 +273,11 @@ func takeRank(in []*facts.Facts, i int, steps facts.StepOptions, whole bool) (*c
 	if !whole {
 		return &compare.Capture{Run: run, Rank: rank}, nil
 	}
-	r, err := answerOf(in, i, steps)
+	r, err := answerOf(in, i)
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.Steps(steps)
+	found, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/evtext"
+	"lacuna/internal/facts"
 	"lacuna/internal/model"
 	"lacuna/internal/writers"
 )
@@ -38,7 +39,7 @@ text    one line an event, every column: for grep, diff and bug reports`,
 			if len(args) > 1 {
 				return errCall("export: want one INPUT, got %d", len(args))
 			}
-			f, err := env.read(ctx, args[0], model.PartsAll)
+			f, err := env.read(ctx, args[0], model.PartsAll, facts.StepOptions{})
 			if err != nil {
 				return err
 			}

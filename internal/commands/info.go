@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/facts"
 	"lacuna/internal/model"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
@@ -33,11 +34,11 @@ var infoCommand = Command{
 			return env.write(func(w io.Writer) error {
 				var list []*report.Contents
 				for i, path := range args {
-					f, err := env.read(ctx, path, model.PartsAll)
+					f, err := env.read(ctx, path, model.PartsAll, facts.StepOptions{})
 					if err != nil {
 						return err
 					}
-					c, err := report.ContentsOf(f, byRank(f))
+					c, err := report.ContentsOf(f, byRank(f, facts.StepOptions{}))
 					if err != nil {
 						return err
 					}

@@ -16,7 +16,7 @@ import (
 )
 
 // read opens a capture and shows on stderr how far it is.
-func (e *Env) read(ctx context.Context, path string, need model.Parts) (*facts.Facts, error) {
+func (e *Env) read(ctx context.Context, path string, need model.Parts, steps facts.StepOptions) (*facts.Facts, error) {
 	bar := e.newProgress(path)
 	defer bar.stop()
 	trace, err := reader.Open(ctx, path, readers.All, reader.Options{
@@ -27,19 +27,19 @@ func (e *Env) read(ctx context.Context, path string, need model.Parts) (*facts.F
 	if err != nil {
 		return nil, err
 	}
-	return facts.Of(trace), nil
+	return facts.With(trace, steps), nil
 }
 
 // readAll opens the captures of one job. rank < 0: all of them, else that rank's only.
-func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, rank int) ([]*facts.Facts, error) {
+func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, steps facts.StepOptions, rank int) ([]*facts.Facts, error) {
 	var out []*facts.Facts
 	var have []int32
 	for _, path := range paths {
-		whole, err := e.read(ctx, path, need)
+		whole, err := e.read(ctx, path, need, steps)
 		if err != nil {
 			return nil, err
 		}
-		ranks := byRank(whole)
+		ranks := byRank(whole, steps)
 		have = append(have, rankNumbers(ranks)...)
 		for _, f := range ranks {
 			if rank < 0 || int(f.Trace.Info.Rank) == rank {

@@ -68,16 +68,16 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	in, err := env.readAll(ctx, []string{*k.from}, diagnose.Needs, -1)
+	in, err := env.readAll(ctx, []string{*k.from}, diagnose.Needs, steps, -1)
 	if err != nil {
 		return err
 	}
-	r, d, err := answer(in, report.Options{Steps: steps, Top: 20})
+	r, d, err := answer(in, report.Options{Top: 20})
 	if err != nil {
 		return err
 	}
 	f := in[r.Slowest]
-	plan, err := k.plan(c, f, r, steps)
+	plan, err := k.plan(c, f, r)
 	if err != nil {
 		return err
 	}
@@ -93,14 +93,14 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	if err := k.join(context.WithoutCancel(ctx), env, c, plan, paths, r, d, f, steps); err != nil {
+	if err := k.join(context.WithoutCancel(ctx), env, c, plan, paths, r, d, f); err != nil {
 		return err
 	}
 	return env.ended(program[0], ending)
 }
 
 // plan chooses the launches.
-func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report, steps facts.StepOptions) (*nsight.Plan, error) {
+func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report) (*nsight.Plan, error) {
 	wish := nsight.Wish{Top: c.told(), First: namedKernels(r)}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
@@ -109,7 +109,7 @@ func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report, steps f
 		}
 		wish.Keep = re.MatchString
 	}
-	plan, err := nsight.Choose(f, steps, wish)
+	plan, err := nsight.Choose(f, wish)
 	var nothing *nsight.NothingError
 	if errors.As(err, &nothing) {
 		return nil, &statusError{No, fmt.Errorf("%s: nothing to profile: %w", *k.from, err)}
@@ -240,7 +240,7 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs 
 }
 
 // join tells what the reports say, in ms of the timeline's step.
-func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsight.Plan, paths []string, r *report.Report, d *diagnose.Diagnosis, f *facts.Facts, steps facts.StepOptions) error {
+func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsight.Plan, paths []string, r *report.Report, d *diagnose.Diagnosis, f *facts.Facts) error {
 	in, err := env.readProfiles(ctx, paths)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsig
 	if err != nil {
 		return err
 	}
-	if err := joinKernels(d, r, f, steps, inside); err != nil {
+	if err := joinKernels(d, r, f, inside); err != nil {
 		return err
 	}
 	var next []writers.Advice

@@ -14,14 +14,14 @@ import (
 
 // byRank takes a capture apart: one for each rank that is merged in it, in their order. Whatever a command says of steps,
 // streams or kernels, it says of one of these; a capture of one rank comes back as it is.
-func byRank(f *facts.Facts) []*facts.Facts {
+func byRank(f *facts.Facts, steps facts.StepOptions) []*facts.Facts {
 	traces := model.ByRank(f.Trace)
 	if len(traces) == 1 {
 		return []*facts.Facts{f}
 	}
 	var out []*facts.Facts
 	for _, t := range traces {
-		out = append(out, facts.Of(t))
+		out = append(out, facts.With(t, steps))
 	}
 	return out
 }
@@ -81,7 +81,7 @@ func checkRank(command string, rank int) error {
 }
 
 // choose is the place, among the ranks of one file, of the one to look at; -1: the file is of another rank than --rank.
-func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, error) {
+func (c *rankChoice) choose(in []*facts.Facts) (int, error) {
 	path, have := in[0].Trace.Info.Path, rankNumbers(in)
 	if len(in) == 1 {
 		switch own := in[0].Trace.Info.Rank; {
@@ -98,7 +98,7 @@ func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, erro
 	case c.asked:
 		why = "as --rank says"
 	case c.rank < 0:
-		i, err := slowest(in, opt)
+		i, err := slowest(in)
 		if err != nil {
 			return 0, err
 		}
@@ -207,10 +207,10 @@ func (c *rankChoice) tell(env *Env) {
 }
 
 // slowest is the place of the capture that a report on all would judge.
-func slowest(in []*facts.Facts, opt facts.StepOptions) (int, error) {
+func slowest(in []*facts.Facts) (int, error) {
 	var all []*facts.Steps
 	for _, f := range in {
-		steps, err := f.Steps(opt)
+		steps, err := f.Steps()
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", facts.InputName(f, in), err)
 		}

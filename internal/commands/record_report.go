@@ -118,11 +118,11 @@ func (e *Env) reportOn(ctx context.Context, paths []string, pattern string, late
 	}
 	steps.Latest = latest
 	view := reportFlags(pflag.NewFlagSet("report", pflag.ContinueOnError))
-	in, err := e.readAll(ctx, paths, diagnose.Needs, -1)
+	in, err := e.readAll(ctx, paths, diagnose.Needs, steps, -1)
 	if err != nil {
 		return err
 	}
-	r, _, err := answer(in, report.Options{Steps: steps, Top: view.rows()})
+	r, _, err := answer(in, report.Options{Top: view.rows()})
 	if err != nil {
 		return err
 	}

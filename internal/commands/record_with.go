@@ -205,11 +205,11 @@ func (o withOptions) timeline(program, more []string) (nsight.Timeline, facts.St
 
 // tellTimeline prints the report of what was recorded to stderr: stdout is the program's.
 func (e *Env) tellTimeline(ctx context.Context, path string, steps facts.StepOptions, pattern string) error {
-	in, err := e.readAll(ctx, []string{path}, diagnose.Needs, -1)
+	in, err := e.readAll(ctx, []string{path}, diagnose.Needs, steps, -1)
 	if err != nil {
 		return err
 	}
-	r, _, err := answer(in, report.Options{Steps: steps, Top: 5})
+	r, _, err := answer(in, report.Options{Top: 5})
 	if err != nil {
 		return err
 	}

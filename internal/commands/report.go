@@ -69,7 +69,7 @@ ones are slow, and what of that counts in a step.`,
 			if err != nil {
 				return err
 			}
-			opt := report.Options{Steps: stepOpt, Top: view.rows()}
+			opt := report.Options{Top: view.rows()}
 			if *device >= 0 {
 				d := uint32(*device)
 				opt.Device = &d
@@ -78,7 +78,7 @@ ones are slow, and what of that counts in a step.`,
 			if err != nil {
 				return err
 			}
-			in, err := env.readAll(ctx, args, diagnose.Needs, *rank)
+			in, err := env.readAll(ctx, args, diagnose.Needs, stepOpt, *rank)
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ ones are slow, and what of that counts in a step.`,
 			if err != nil {
 				return err
 			}
-			if err := joinKernels(d, r, in[r.Slowest], opt.Steps, inside); err != nil {
+			if err := joinKernels(d, r, in[r.Slowest], inside); err != nil {
 				return err
 			}
 			if err := view.write(env, r, nextSteps(r, *pattern == "")); err != nil {
@@ -100,21 +100,18 @@ ones are slow, and what of that counts in a step.`,
 // answer is the report of one capture, or of one job's ranks, with the findings of the slowest, and the diagnosis
 // that these are from.
 func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Diagnosis, error) {
-	for _, f := range in {
-		f.Asked = opt.Steps
-	}
 	if len(in) > 1 { // which is the slowest is known only when the report is built
 		r, err := report.Build(in, opt)
 		if err != nil {
 			return nil, nil, err
 		}
-		d, err := diagnose.BeginRanks(in, r.Slowest, opt.Steps)
+		d, err := diagnose.BeginRanks(in, r.Slowest)
 		if err != nil {
 			return nil, nil, err
 		}
 		return r, d, d.AddTo(r)
 	}
-	d, err := diagnose.Begin(in[0], opt.Steps)
+	d, err := diagnose.Begin(in[0])
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in[0].Trace.Info.Path, err)
 	}
@@ -126,20 +123,16 @@ func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Di
 }
 
 // answerOf is the report of one of a job's ranks, with its findings in the light of the others.
-func answerOf(in []*facts.Facts, i int, steps facts.StepOptions) (*report.Report, error) {
-	opt := report.Options{Steps: steps}
+func answerOf(in []*facts.Facts, i int) (*report.Report, error) {
 	if len(in) == 1 {
-		r, _, err := answer(in, opt)
+		r, _, err := answer(in, report.Options{})
 		return r, err
 	}
-	for _, f := range in {
-		f.Asked = steps
-	}
-	r, err := report.Build(in[i:i+1], opt)
+	r, err := report.Build(in[i:i+1], report.Options{})
 	if err != nil {
 		return nil, err
 	}
-	d, err := diagnose.BeginRanks(in, i, steps)
+	d, err := diagnose.BeginRanks(in, i)
 	if err != nil {
 		return nil, err
 	}

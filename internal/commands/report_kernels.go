@@ -22,11 +22,11 @@ func (e *Env) readKernels(ctx context.Context, paths []string) (*kernelreport.Re
 }
 
 // joinKernels puts what kernel reports say into the report of the capture f.
-func joinKernels(d *diagnose.Diagnosis, r *report.Report, f *facts.Facts, opt facts.StepOptions, inside *kernelreport.Report) error {
+func joinKernels(d *diagnose.Diagnosis, r *report.Report, f *facts.Facts, inside *kernelreport.Report) error {
 	if inside == nil {
 		return nil
 	}
-	steps, err := f.Steps(opt)
+	steps, err := f.Steps()
 	if err != nil {
 		return err
 	}

@@ -97,12 +97,12 @@ func (e *Env) readRun(ctx context.Context, path string, opt facts.StepOptions, r
 		run, err := kernelreport.Measures(kernels)
 		return []*measure.Run{run}, err
 	}
-	in := byRank(facts.Of(trace))
-	i, err := ranks.choose(in, opt)
+	in := byRank(facts.With(trace, opt), opt)
+	i, err := ranks.choose(in)
 	if err != nil || i < 0 {
 		return nil, err
 	}
-	run, err := measuresOf(in, i, opt)
+	run, err := measuresOf(in, i)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,8 @@ func (e *Env) readRun(ctx context.Context, path string, opt facts.StepOptions, r
 }
 
 // measuresOf is what was measured of one of the ranks of a file; the run says which, if there are several.
-func measuresOf(in []*facts.Facts, i int, opt facts.StepOptions) (*measure.Run, error) {
-	run, err := report.Measures(in[i], opt)
+func measuresOf(in []*facts.Facts, i int) (*measure.Run, error) {
+	run, err := report.Measures(in[i])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", facts.InputName(in[i], in), err)
 	}

@@ -296,12 +296,9 @@ func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []reques
 	for _, r := range asked {
 		need |= r.needs()
 	}
-	in, err := e.readAll(ctx, paths, need, rank)
+	in, err := e.readAll(ctx, paths, need, opt, rank)
 	if err != nil {
 		return nil, nil, err
-	}
-	for _, f := range in {
-		f.Asked = opt
 	}
 	for _, r := range asked {
 		for _, group := range r.groups(in) {

@@ -79,14 +79,11 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, err := env.readAll(ctx, args, diagnose.Needs, *c.rank)
+	in, err := env.readAll(ctx, args, diagnose.Needs, opt, *c.rank)
 	if err != nil {
 		return err
 	}
-	for _, f := range in {
-		f.Asked = opt
-	}
-	x, of, err := diagnose.WhatIfRanks(in, opt, *c.changes)
+	x, of, err := diagnose.WhatIfRanks(in, *c.changes)
 	path := facts.InputName(in[of], in)
 	var cannot *diagnose.CannotError
 	switch {

@@ -26,20 +26,19 @@ func captureOf(t *testing.T, path string, opt facts.StepOptions) *compare.Captur
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := facts.Of(trace)
-	f.Asked = opt
-	run, err := report.Measures(f, opt)
+	f := facts.With(trace, opt)
+	run, err := report.Measures(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := report.Build([]*facts.Facts{f}, report.Options{Steps: opt})
+	r, err := report.Build([]*facts.Facts{f}, report.Options{})
 	if err == nil {
-		err = diagnose.Add(r, f, opt)
+		err = diagnose.Add(r, f)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := f.Steps(opt)
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

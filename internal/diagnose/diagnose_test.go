@@ -40,7 +40,7 @@ func of(t *testing.T, events string) *facts.Facts {
 func TestPrefetch(t *testing.T) {
 	f := of(t, loader(6, 100_000))
 	for change, wantMs := range map[string]float64{"prefetch:make_batch_data": 0.210, "prefetch:make_batch_data@2": 0.395} {
-		w, err := WhatIf(f, facts.StepOptions{}, []string{change})
+		w, err := WhatIf(f, []string{change})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestPrefetch(t *testing.T) {
 }
 
 func TestNoMatchIsAnAnswer(t *testing.T) {
-	w, err := WhatIf(of(t, loader(6, 100_000)), facts.StepOptions{}, []string{"drop-allocs"})
+	w, err := WhatIf(of(t, loader(6, 100_000)), []string{"drop-allocs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestNoMatchIsAnAnswer(t *testing.T) {
 }
 
 func TestUnknownChange(t *testing.T) {
-	if _, err := WhatIf(of(t, loader(6, 100_000)), facts.StepOptions{}, []string{"faster"}); err == nil || !strings.Contains(err.Error(), "prefetch") {
+	if _, err := WhatIf(of(t, loader(6, 100_000)), []string{"faster"}); err == nil || !strings.Contains(err.Error(), "prefetch") {
 		t.Errorf("error is %v, want the list of changes", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestCannot(t *testing.T) {
 		"no calls":    "step 0+10\nstep 10+10\nkernel 100+50 a\nkernel 200+50 a\n",
 		"no GPU work": "step 0+10\nstep 10+10\n",
 	} {
-		_, err := WhatIf(of(t, events), facts.StepOptions{}, nil)
+		_, err := WhatIf(of(t, events), nil)
 		var cannot *CannotError
 		if !errors.As(err, &cannot) || cannot.Try == "" {
 			t.Errorf("%s: error is %v", name, err)
@@ -95,7 +95,7 @@ func TestFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Add(r, f, facts.StepOptions{}); err != nil {
+		if err := Add(r, f); err != nil {
 			t.Fatal(err)
 		}
 		var found *report.Finding
@@ -147,7 +147,7 @@ func TestBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(r, f, facts.StepOptions{}); err != nil {
+	if err := Add(r, f); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range r.Findings {

@@ -30,8 +30,8 @@ const (
 const maxCauses = 8
 
 // Add puts findings, their prices and what else a replay says into a report over the same steps.
-func Add(r *report.Report, f *facts.Facts, opt facts.StepOptions) error {
-	d, err := Begin(f, opt)
+func Add(r *report.Report, f *facts.Facts) error {
+	d, err := Begin(f)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ type Diagnosis struct {
 
 // Begin lets the rules judge a capture and replays it. Rules, replay and whoever builds a report meanwhile look
 // at the same facts and at nothing of each other.
-func Begin(f *facts.Facts, opt facts.StepOptions) (*Diagnosis, error) {
-	steps, err := f.Steps(opt)
+func Begin(f *facts.Facts) (*Diagnosis, error) {
+	steps, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func measured(name string, grid uint32, us, predicted, low, high float64) kernel
 func joined(t *testing.T, events string, k *kernelreport.Report) *report.Report {
 	t.Helper()
 	f := of(t, events)
-	d, err := Begin(f, facts.StepOptions{})
+	d, err := Begin(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func joined(t *testing.T, events string, k *kernelreport.Report) *report.Report 
 	if err := d.AddTo(r); err != nil {
 		t.Fatal(err)
 	}
-	steps, err := f.Steps(facts.StepOptions{})
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,10 @@ type jobCase struct {
 }
 
 // newJob finds the steps and the common collectives of captures. With an error comes the place of the capture that it is about.
-func newJob(in []*facts.Facts, opt facts.StepOptions) (*jobCase, int, error) {
+func newJob(in []*facts.Facts) (*jobCase, int, error) {
 	j := &jobCase{in: in}
 	for i, f := range in {
-		steps, err := f.Steps(opt)
+		steps, err := f.Steps()
 		if err != nil {
 			return nil, i, err
 		}
@@ -95,8 +95,8 @@ func replayed(p *replay.Program, err error) (*replay.Pricer, error) {
 func (j *jobCase) name(i int) string { return facts.InputName(j.in[i], j.in) }
 
 // BeginRanks is Begin for the captures of a job's ranks: the one at place self is judged, in the light of all others.
-func BeginRanks(in []*facts.Facts, self int, opt facts.StepOptions) (*Diagnosis, error) {
-	j, of, err := newJob(in, opt)
+func BeginRanks(in []*facts.Facts, self int) (*Diagnosis, error) {
+	j, of, err := newJob(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", facts.InputName(in[of], in), err)
 	}
@@ -116,12 +116,12 @@ func BeginRanks(in []*facts.Facts, self int, opt facts.StepOptions) (*Diagnosis,
 
 // WhatIfRanks predicts the step of a job with changes to all of its ranks, replayed together; of is the place of the capture whose step
 // it is, the slowest, or that an error is about. Of one capture it is WhatIf.
-func WhatIfRanks(in []*facts.Facts, opt facts.StepOptions, wanted []string) (x *report.WhatIf, of int, err error) {
+func WhatIfRanks(in []*facts.Facts, wanted []string) (x *report.WhatIf, of int, err error) {
 	if len(in) == 1 {
-		x, err = WhatIf(in[0], opt, wanted)
+		x, err = WhatIf(in[0], wanted)
 		return x, 0, err
 	}
-	j, of, err := newJob(in, opt)
+	j, of, err := newJob(in)
 	if err != nil {
 		return nil, of, err
 	}

@@ -47,7 +47,7 @@ func TestRanksTogether(t *testing.T) {
 		"first is late":  {[2]int{900, 100}, 1.002, 0.602},
 		"both alike":     {[2]int{500, 500}, 0.602, 0.602},
 	} {
-		x, _, err := WhatIfRanks(ranksOf(t, 8, test.computeUs), facts.StepOptions{}, []string{"balance-ranks"})
+		x, _, err := WhatIfRanks(ranksOf(t, 8, test.computeUs), []string{"balance-ranks"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestRanksTogether(t *testing.T) {
 // TestRanksApart: ranks that cannot be laid side by side are not replayed together, and that is said.
 func TestRanksApart(t *testing.T) {
 	in := ranksOf(t, 8, [2]int{300, 700})
-	x, _, err := WhatIfRanks([]*facts.Facts{in[0], of(t, loader(6, 100_000))}, facts.StepOptions{}, []string{"balance-ranks"})
+	x, _, err := WhatIfRanks([]*facts.Facts{in[0], of(t, loader(6, 100_000))}, []string{"balance-ranks"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func diagnosed(t *testing.T, files []string) *report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := BeginRanks(in, r.Slowest, facts.StepOptions{})
+	d, err := BeginRanks(in, r.Slowest)
 	if err != nil {
 		t.Fatal(err)
 	}

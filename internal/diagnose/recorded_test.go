@@ -49,7 +49,7 @@ func reported(t *testing.T, path string) (*report.Report, *facts.Facts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(r, f, facts.StepOptions{}); err != nil {
+	if err := Add(r, f); err != nil {
 		t.Fatal(err)
 	}
 	return r, f
@@ -61,7 +61,7 @@ func TestRecorded(t *testing.T) {
 	for _, x := range recordings() {
 		t.Run(x.name, func(t *testing.T) {
 			r, f := reported(t, x.path)
-			steps, err := f.AskedSteps()
+			steps, err := f.Steps()
 			if err != nil || steps.Source != facts.StepsNVTX || len(steps.All) != x.steps-1 { // the last marker only closes a step
 				t.Fatalf("%d steps by %s, want %d: %v", len(steps.All), steps.Source, x.steps-1, err)
 			}

@@ -56,8 +56,8 @@ func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 }
 
 // WhatIf predicts the step of a capture with changes, given as -x takes them.
-func WhatIf(f *facts.Facts, opt facts.StepOptions, wanted []string) (*report.WhatIf, error) {
-	steps, err := f.Steps(opt)
+func WhatIf(f *facts.Facts, wanted []string) (*report.WhatIf, error) {
+	steps, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}

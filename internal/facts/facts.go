@@ -16,8 +16,7 @@ import (
 // Facts is what follows from one capture.
 type Facts struct {
 	Trace *model.Trace
-	// Asked is which steps the user wants; whoever opens a capture may set it before anything is asked.
-	Asked StepOptions
+	steps StepOptions // which steps are looked at
 
 	mu    sync.Mutex                       // held while a slot is added
 	slots atomic.Pointer[map[string]*slot] // never changed, but replaced
@@ -30,8 +29,11 @@ type slot struct {
 }
 
 // Of prepares the facts of a capture. Nothing is computed yet.
-func Of(t *model.Trace) *Facts {
-	f := &Facts{Trace: t}
+func Of(t *model.Trace) *Facts { return With(t, StepOptions{}) }
+
+// With is Of where the steps to look at were asked for: all facts are of these.
+func With(t *model.Trace, steps StepOptions) *Facts {
+	f := &Facts{Trace: t, steps: steps}
 	f.slots.Store(&map[string]*slot{})
 	return f
 }
@@ -59,6 +61,3 @@ func (f *Facts) newSlot(name string) *slot {
 	f.slots.Store(&slots)
 	return slots[name]
 }
-
-// AskedSteps is the steps that the user wants.
-func (f *Facts) AskedSteps() (*Steps, error) { return f.Steps(f.Asked) }

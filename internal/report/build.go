@@ -16,7 +16,6 @@ const Needs = model.PartsGPU | model.PartCalls | model.PartSyncs | model.PartOps
 
 // Options says what to report on. The zero value is everything, with the usual lengths of lists.
 type Options struct {
-	Steps  facts.StepOptions
 	Device *uint32 // only this device; nil: all
 	Top    int     // rows of each list; 0: 10
 }
@@ -74,7 +73,7 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 
 // look finds the steps of a capture and divides its window.
 func look(f *facts.Facts, opt Options) (*one, error) {
-	steps, err := f.Steps(opt.Steps)
+	steps, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 	t := f.Trace
 	var all []*one
 	for _, rank := range ranks {
-		steps, err := rank.Steps(facts.StepOptions{})
+		steps, err := rank.Steps()
 		if err != nil {
 			return nil, err
 		}

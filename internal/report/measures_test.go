@@ -24,7 +24,7 @@ func TestMeasuresAreTheReports(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := facts.Of(trace)
-			run, err := Measures(f, facts.StepOptions{})
+			run, err := Measures(f)
 			if err != nil {
 				t.Fatal(err)
 			}
