@@ -28,6 +28,7 @@ var floors = [][]string{
 	{"compare", "gate", "history"},
 	{"bench", "record", "nsight", "instrument", "doctor", "monitor"},
 	{"writers", "diagnose", "tile"},
+	{"engine"},
 	{"web"},
 	{"commands"},
 	{"gen", "gen/docs", "accuracy", "seriesproof", "gateproof"},

@@ -11,8 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/nsight"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
@@ -49,6 +48,9 @@ func (k kernelFrom) unused() error {
 // less, not even its disappearance would be seen.
 const namedShare = 0.02
 
+// fromTop is how many rows the lists of the timeline's report have: kernels that findings name are looked for in them.
+const fromTop = 20
+
 // run profiles the hottest kernels of a timeline and joins what ncu says with it.
 func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []string) error {
 	if len(program) == 0 {
@@ -68,16 +70,12 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	in, err := env.readAll(ctx, []string{*k.from}, diagnose.Needs, steps, -1)
+	job := env.openJob([]string{*k.from}, steps, engine.AllRanks)
+	r, err := job.Report(ctx, engine.ReportOptions{Top: fromTop})
 	if err != nil {
 		return err
 	}
-	r, d, err := answer(in, report.Options{Top: 20})
-	if err != nil {
-		return err
-	}
-	f := in[r.Slowest]
-	plan, err := k.plan(c, f, r)
+	plan, err := k.plan(ctx, c, job, r)
 	if err != nil {
 		return err
 	}
@@ -93,14 +91,14 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	if err := k.join(context.WithoutCancel(ctx), env, c, plan, paths, r, d, f); err != nil {
+	if err := k.join(context.WithoutCancel(ctx), env, c, job, plan, paths); err != nil {
 		return err
 	}
 	return env.ended(program[0], ending)
 }
 
 // plan chooses the launches.
-func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report) (*nsight.Plan, error) {
+func (k kernelFrom) plan(ctx context.Context, c kernelCall, job *engine.Job, r *report.Report) (*nsight.Plan, error) {
 	wish := nsight.Wish{Top: c.told(), First: namedKernels(r)}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
@@ -109,7 +107,7 @@ func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report) (*nsigh
 		}
 		wish.Keep = re.MatchString
 	}
-	plan, err := nsight.Choose(f, wish)
+	plan, err := job.Launches(ctx, wish)
 	var nothing *nsight.NothingError
 	if errors.As(err, &nothing) {
 		return nil, &statusError{No, fmt.Errorf("%s: nothing to profile: %w", *k.from, err)}
@@ -240,25 +238,20 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs 
 }
 
 // join tells what the reports say, in ms of the timeline's step.
-func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsight.Plan, paths []string, r *report.Report, d *diagnose.Diagnosis, f *facts.Facts) error {
-	in, err := env.readProfiles(ctx, paths)
+func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engine.Job, plan *nsight.Plan, paths []string) error {
+	in, err := engine.OpenKernels(ctx, paths, env)
 	if err != nil {
 		return err
 	}
 	var done []nsight.Profiled
-	for _, p := range in {
-		for _, l := range p.Launches {
-			done = append(done, nsight.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
-		}
+	for _, l := range in.Launches() {
+		done = append(done, nsight.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
 	}
 	for _, m := range plan.Check(done) {
 		env.remark("%s", m.Why)
 	}
-	inside, err := env.readKernels(ctx, paths)
+	r, err := job.Report(ctx, engine.ReportOptions{Top: fromTop, Kernels: in})
 	if err != nil {
-		return err
-	}
-	if err := joinKernels(d, r, f, inside); err != nil {
 		return err
 	}
 	var next []writers.Advice

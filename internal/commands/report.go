@@ -2,13 +2,11 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -69,24 +67,18 @@ ones are slow, and what of that counts in a step.`,
 			if err != nil {
 				return err
 			}
-			opt := report.Options{Top: view.rows()}
+			opt := engine.ReportOptions{Top: view.rows()}
 			if *device >= 0 {
 				d := uint32(*device)
 				opt.Device = &d
 			}
-			inside, err := env.readKernels(ctx, *kernels)
-			if err != nil {
-				return err
+			if len(*kernels) > 0 {
+				if opt.Kernels, err = engine.OpenKernels(ctx, *kernels, env); err != nil {
+					return err
+				}
 			}
-			in, err := env.readAll(ctx, args, diagnose.Needs, stepOpt, *rank)
+			r, err := env.openJob(args, stepOpt, *rank).Report(ctx, opt)
 			if err != nil {
-				return err
-			}
-			r, d, err := answer(in, opt)
-			if err != nil {
-				return err
-			}
-			if err := joinKernels(d, r, in[r.Slowest], inside); err != nil {
 				return err
 			}
 			if err := view.write(env, r, nextSteps(r, *pattern == "")); err != nil {
@@ -95,48 +87,6 @@ ones are slow, and what of that counts in a step.`,
 			return env.failOn(r, *failOn)
 		}
 	},
-}
-
-// answer is the report of one capture, or of one job's ranks, with the findings of the slowest, and the diagnosis
-// that these are from.
-func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Diagnosis, error) {
-	if len(in) > 1 { // which is the slowest is known only when the report is built
-		r, err := report.Build(in, opt)
-		if err != nil {
-			return nil, nil, err
-		}
-		d, err := diagnose.BeginRanks(in, r.Slowest)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, d, d.AddTo(r)
-	}
-	d, err := diagnose.Begin(in[0])
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in[0].Trace.Info.Path, err)
-	}
-	r, err := report.Build(in, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return r, d, d.AddTo(r)
-}
-
-// answerOf is the report of one of a job's ranks, with its findings in the light of the others.
-func answerOf(in []*facts.Facts, i int) (*report.Report, error) {
-	if len(in) == 1 {
-		r, _, err := answer(in, report.Options{})
-		return r, err
-	}
-	r, err := report.Build(in[i:i+1], report.Options{})
-	if err != nil {
-		return nil, err
-	}
-	d, err := diagnose.BeginRanks(in, i)
-	if err != nil {
-		return nil, err
-	}
-	return r, d.AddTo(r)
 }
 
 func reportFormats() []string { return []string{"text", "json", "markdown"} }

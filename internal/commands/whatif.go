@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/changes"
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -79,20 +78,15 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, err := env.readAll(ctx, args, diagnose.Needs, opt, *c.rank)
-	if err != nil {
-		return err
-	}
-	x, of, err := diagnose.WhatIfRanks(in, *c.changes)
-	path := facts.InputName(in[of], in)
-	var cannot *diagnose.CannotError
+	x, of, err := env.openJob(args, opt, *c.rank).WhatIf(ctx, *c.changes)
+	var cannot *engine.CannotReplayError
 	switch {
 	case errors.As(err, &cannot):
-		return &statusError{NoVerdict, fmt.Errorf("%s: cannot be replayed: %s; get it with %s", path, cannot.Why, cannot.Try)}
+		return &statusError{NoVerdict, err}
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
-	if err := c.write(env, in[of], x); err != nil {
+	if err := c.write(env, of, x); err != nil {
 		return err
 	}
 	return notApplied(env, x)
@@ -131,7 +125,7 @@ func findChange(text string) (*changes.Change, error) {
 	return nil, errCall("whatif: %w%s", err, hint)
 }
 
-func (c whatifCall) write(env *Env, f *facts.Facts, x *report.WhatIf) error {
+func (c whatifCall) write(env *Env, of report.Input, x *report.WhatIf) error {
 	page := env.page()
 	return env.write(func(w io.Writer) error {
 		switch *c.format {
@@ -140,7 +134,7 @@ func (c whatifCall) write(env *Env, f *facts.Facts, x *report.WhatIf) error {
 		case "markdown":
 			return writers.WhatIfMarkdown(w, x)
 		}
-		return writers.WhatIfText(w, report.InputOf(f), x, page)
+		return writers.WhatIfText(w, of, x, page)
 	})
 }
 

@@ -31,10 +31,17 @@ func captureOf(t *testing.T, path string, opt facts.StepOptions) *compare.Captur
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := report.Build([]*facts.Facts{f}, report.Options{})
-	if err == nil {
-		err = diagnose.Add(r, f)
+	d, err := diagnose.Of([]*facts.Facts{f}, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
+	r, err := report.Build([]*facts.Facts{f}, report.Options{}, func() (report.Judged, error) {
+		found, err := d.Judged(t.Context())
+		if err != nil {
+			return report.Judged{}, err
+		}
+		return *found, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

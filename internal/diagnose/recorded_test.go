@@ -45,14 +45,7 @@ func reported(t *testing.T, path string) (*report.Report, *facts.Facts) {
 		t.Fatal(err)
 	}
 	f := facts.Of(trace)
-	r, err := report.Build([]*facts.Facts{f}, report.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Add(r, f); err != nil {
-		t.Fatal(err)
-	}
-	return r, f
+	return reportOn(t, []*facts.Facts{f}, 0, nil), f
 }
 
 // TestRecorded: the steps of a recording are as many and as long as the program's own clock says, the parts of a step make the

@@ -28,7 +28,7 @@ func TestMeasuresAreTheReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := Build([]*facts.Facts{f}, Options{Top: 1000})
+			want, err := Build([]*facts.Facts{f}, Options{Top: 1000}, unjudged)
 			if err != nil {
 				t.Fatal(err)
 			}

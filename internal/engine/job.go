@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"lacuna/internal/diagnose"
+	"lacuna/internal/facts"
+	"lacuna/internal/kernelreport"
+	"lacuna/internal/measure"
+	"lacuna/internal/model"
+	"lacuna/internal/nsight"
+	"lacuna/internal/report"
+)
+
+// A Job is one capture, or the captures of one job's ranks. Files are read when the first question comes, as far as it needs them, and
+// once more if a later one needs more. It may be asked by several goroutines.
+type Job struct {
+	paths []string
+	opt   Options
+
+	turn  chan struct{} // held while files are read, and while what follows is looked at
+	now   *ranks        // what was read; nil: nothing yet
+	have  model.Parts
+	whole bool // now knows the files as they are, too
+	gone  bool // closed
+}
+
+// Open prepares questions about captures. It reads nothing yet.
+func Open(paths []string, opt Options) *Job {
+	return &Job{paths: slices.Clone(paths), opt: opt, turn: make(chan struct{}, 1)}
+}
+
+// Close gives the memory back, as soon as questions that are under way have their answers. Later ones fail.
+func (j *Job) Close() {
+	j.turn <- struct{}{}
+	defer j.release()
+	j.now, j.have, j.gone = nil, 0, true
+}
+
+func (j *Job) hold(ctx context.Context) error {
+	select {
+	case j.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		j.release()
+		return err
+	}
+	return nil
+}
+
+func (j *Job) release() { <-j.turn }
+
+// read makes the parts of need known. whole: of files that hold several ranks, the file as it is, too.
+func (j *Job) read(ctx context.Context, need model.Parts, whole bool) (*ranks, error) {
+	if err := j.hold(ctx); err != nil {
+		return nil, err
+	}
+	defer j.release()
+	need |= j.have
+	whole = whole || j.whole
+	switch {
+	case j.gone:
+		return nil, &ClosedError{j.paths[0]}
+	case j.now != nil && need == j.have && whole == j.whole:
+		return j.now, nil
+	case j.now != nil && slices.Contains(j.paths, "-"):
+		return nil, &ReadOnceError{}
+	}
+	now := new(ranks)
+	var have []int32
+	for _, path := range j.paths {
+		trace, err := j.opt.openTrace(ctx, path, need)
+		if err != nil {
+			return nil, err
+		}
+		f := facts.With(trace, j.opt.Steps)
+		some := byRank(f, j.opt.Steps)
+		if whole {
+			now.files = append(now.files, file{f, some})
+		}
+		have = append(have, rankNumbers(some)...)
+		for _, f := range some {
+			if j.opt.Rank < 0 || int(f.Trace.Info.Rank) == j.opt.Rank {
+				now.in = append(now.in, f)
+			}
+		}
+	}
+	if len(now.in) == 0 {
+		return nil, &NoRankError{j.opt.Rank, have}
+	}
+	j.now, j.have, j.whole = now, need, whole
+	return now, nil
+}
+
+// ReportOptions says what to report on.
+type ReportOptions struct {
+	Top     int      // rows of each list; 0: the usual
+	Device  *uint32  // only this device; nil: all. Findings are of the whole process
+	Kernels *Kernels // reports on single kernels to be joined with the timeline; nil: none
+}
+
+// Report says where a step's time goes and what which change would buy: of several ranks, for the slowest.
+func (j *Job) Report(ctx context.Context, opt ReportOptions) (*report.Report, error) {
+	var inside *kernelreport.Report
+	if opt.Kernels != nil {
+		var err error
+		if inside, err = opt.Kernels.inside(); err != nil {
+			return nil, err
+		}
+	}
+	in, err := j.read(ctx, diagnose.Needs, false)
+	if err != nil {
+		return nil, err
+	}
+	return in.report(ctx, report.Options{Top: opt.Top, Device: opt.Device}, inside)
+}
+
+// WhatIf predicts the step of a job with changes, given as -x takes them, made to all of its ranks. input is what the step is of.
+func (j *Job) WhatIf(ctx context.Context, changes []string) (x *report.WhatIf, input report.Input, err error) {
+	in, err := j.read(ctx, diagnose.Needs, false)
+	if err != nil {
+		return nil, input, err
+	}
+	return in.whatIf(ctx, changes)
+}
+
+// Launches chooses the launches of the slowest that are worth a kernel report.
+func (j *Job) Launches(ctx context.Context, wish nsight.Wish) (*nsight.Plan, error) {
+	in, slowest, err := j.Facts(ctx, diagnose.Needs)
+	if err != nil {
+		return nil, err
+	}
+	return nsight.Choose(in[slowest], wish)
+}
+
+// Measures is what was measured of each rank, in the names of package measure.
+func (j *Job) Measures(ctx context.Context) (out []*measure.Run, err error) {
+	in, err := j.read(ctx, report.MeasureNeeds, false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range in.in {
+		run, err := in.measures(i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, run)
+	}
+	return out, ctx.Err()
+}
+
+// Contents is what each file holds, who made it and what it lacks, whatever Options.Rank says.
+func (j *Job) Contents(ctx context.Context) (out []*report.Contents, err error) {
+	in, err := j.read(ctx, model.PartsAll, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range in.files {
+		c, err := report.ContentsOf(f.whole, f.ranks)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, ctx.Err()
+}
+
+// Timeline is each file's events as they are, for exporters.
+func (j *Job) Timeline(ctx context.Context) (out []*model.Trace, err error) {
+	in, err := j.read(ctx, model.PartsAll, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range in.files {
+		out = append(out, f.whole.Trace)
+	}
+	return out, nil
+}
+
+// Facts is what is true of the captures of the job's ranks, of which need was read, and the place of the slowest.
+func (j *Job) Facts(ctx context.Context, need model.Parts) (in []*facts.Facts, slowest int, err error) {
+	r, err := j.read(ctx, need, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	slowest, err = r.slowest()
+	return r.in, slowest, err
+}
+
+// cannotReplay makes the error about an input of one that says why it cannot be replayed.
+func cannotReplay(input string, err error) error {
+	var cannot *diagnose.CannotError
+	if errors.As(err, &cannot) {
+		return &CannotReplayError{input, cannot.Why, cannot.Try}
+	}
+	return inputError(input, err)
+}
