@@ -29,7 +29,6 @@ var floors = [][]string{
 	{"bench", "record", "nsight", "instrument", "doctor", "monitor"},
 	{"writers", "diagnose", "tile"},
 	{"engine"},
-	{"web"},
 	{"commands"},
 	{"gen", "gen/docs", "accuracy", "seriesproof", "gateproof"},
 }

@@ -38,10 +38,14 @@ func Of(in []*facts.Facts, self int) (*Diagnosis, error) {
 func (x *Diagnosis) hold(ctx context.Context) error {
 	select {
 	case x.turn <- struct{}{}:
-		return ctx.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := ctx.Err(); err != nil {
+		x.release()
+		return err
+	}
+	return nil
 }
 
 func (x *Diagnosis) release() { <-x.turn }

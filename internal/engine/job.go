@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,32 +21,39 @@ type Job struct {
 	paths []string
 	opt   Options
 
+	life context.Context // ends when the job is closed
+	end  context.CancelFunc
+
 	turn  chan struct{} // held while files are read, and while what follows is looked at
 	now   *ranks        // what was read; nil: nothing yet
 	have  model.Parts
 	whole bool // now knows the files as they are, too
-	gone  bool // closed
 }
 
-// Open prepares questions about captures. It reads nothing yet.
+// Open prepares questions about captures, at least one. It reads nothing yet.
 func Open(paths []string, opt Options) *Job {
-	return &Job{paths: slices.Clone(paths), opt: opt, turn: make(chan struct{}, 1)}
+	j := &Job{paths: slices.Clone(paths), opt: opt, turn: make(chan struct{}, 1)}
+	j.life, j.end = context.WithCancel(context.Background())
+	return j
 }
 
-// Close gives the memory back, as soon as questions that are under way have their answers. Later ones fail.
+// Close gives the memory back: what is being read is given up, and later questions fail. Those that are being answered keep what they
+// have read until they are done.
 func (j *Job) Close() {
+	j.end()
 	j.turn <- struct{}{}
 	defer j.release()
-	j.now, j.have, j.gone = nil, 0, true
+	j.now, j.have = nil, 0
 }
 
+// hold waits for this goroutine's turn, which ends with release.
 func (j *Job) hold(ctx context.Context) error {
 	select {
 	case j.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(j.life.Err(), ctx.Err()); err != nil {
 		j.release()
 		return err
 	}
@@ -56,20 +64,41 @@ func (j *Job) release() { <-j.turn }
 
 // read makes the parts of need known. whole: of files that hold several ranks, the file as it is, too.
 func (j *Job) read(ctx context.Context, need model.Parts, whole bool) (*ranks, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(j.life, cancel)()
+	r, err := j.readNow(ctx, need, whole)
+	if j.life.Err() != nil {
+		return nil, &ClosedError{j.paths[0]}
+	}
+	return r, err
+}
+
+func (j *Job) readNow(ctx context.Context, need model.Parts, whole bool) (*ranks, error) {
 	if err := j.hold(ctx); err != nil {
 		return nil, err
 	}
 	defer j.release()
-	need |= j.have
+	if need |= j.have; need == 0 {
+		need = model.PartsAll
+	}
 	whole = whole || j.whole
 	switch {
-	case j.gone:
-		return nil, &ClosedError{j.paths[0]}
 	case j.now != nil && need == j.have && whole == j.whole:
 		return j.now, nil
 	case j.now != nil && slices.Contains(j.paths, "-"):
 		return nil, &ReadOnceError{}
 	}
+	now, err := j.load(ctx, need, whole)
+	if err != nil {
+		return nil, err
+	}
+	j.now, j.have, j.whole = now, need, whole
+	return now, nil
+}
+
+// load reads the captures and takes them apart.
+func (j *Job) load(ctx context.Context, need model.Parts, whole bool) (*ranks, error) {
 	now := new(ranks)
 	var have []int32
 	for _, path := range j.paths {
@@ -92,7 +121,6 @@ func (j *Job) read(ctx context.Context, need model.Parts, whole bool) (*ranks, e
 	if len(now.in) == 0 {
 		return nil, &NoRankError{j.opt.Rank, have}
 	}
-	j.now, j.have, j.whole = now, need, whole
 	return now, nil
 }
 

@@ -121,7 +121,8 @@ func InputOf(f *facts.Facts) Input {
 	info := &f.Trace.Info
 	in := Input{Path: info.Path, Format: info.Format, Producer: info.Producer, Host: info.Host, GPUs: []GPU{}}
 	if info.Rank >= 0 {
-		in.Rank = &info.Rank
+		rank := info.Rank // a copy: who keeps the answer keeps no capture
+		in.Rank = &rank
 	}
 	used := f.Devices()
 	for _, d := range f.Trace.Devices {

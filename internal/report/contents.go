@@ -124,7 +124,8 @@ func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 		Tables: []NameCount{}, Meta: []NameText{},
 	}
 	if info.Rank >= 0 {
-		c.Rank = &info.Rank
+		rank := info.Rank // a copy, as in InputOf
+		c.Rank = &rank
 	}
 	first, last, any := extent(t)
 	if any {
