@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
 	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers"},
-	{"report", "kernelreport", "changes"},
+	{"report", "kernelreport", "changes", "launchplan"},
 	{"compare", "gate", "history"},
 	{"bench", "record", "nsight", "instrument", "doctor", "monitor"},
 	{"writers", "diagnose", "tile"},

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/engine"
+	"lacuna/internal/launchplan"
 	"lacuna/internal/nsight"
-	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
 
@@ -44,13 +44,6 @@ func (k kernelFrom) unused() error {
 	return nil
 }
 
-// namedShare is the share of a step that a kernel must take to come first because a finding names it: of one that takes
-// less, not even its disappearance would be seen.
-const namedShare = 0.02
-
-// fromTop is how many rows the lists of the timeline's report have: kernels that findings name are looked for in them.
-const fromTop = 20
-
 // run profiles the hottest kernels of a timeline and joins what ncu says with it.
 func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []string) error {
 	if len(program) == 0 {
@@ -71,11 +64,7 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 		return err
 	}
 	job := env.openJob([]string{*k.from}, steps, engine.AllRanks)
-	r, err := job.Report(ctx, engine.ReportOptions{Top: fromTop})
-	if err != nil {
-		return err
-	}
-	plan, err := k.plan(ctx, c, job, r)
+	plan, err := k.plan(ctx, c, job)
 	if err != nil {
 		return err
 	}
@@ -98,8 +87,8 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 }
 
 // plan chooses the launches.
-func (k kernelFrom) plan(ctx context.Context, c kernelCall, job *engine.Job, r *report.Report) (*nsight.Plan, error) {
-	wish := nsight.Wish{Top: c.told(), First: namedKernels(r)}
+func (k kernelFrom) plan(ctx context.Context, c kernelCall, job *engine.Job) (*launchplan.Plan, error) {
+	wish := launchplan.Wish{Top: c.told()}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
 		if err != nil {
@@ -108,35 +97,15 @@ func (k kernelFrom) plan(ctx context.Context, c kernelCall, job *engine.Job, r *
 		wish.Keep = re.MatchString
 	}
 	plan, err := job.Launches(ctx, wish)
-	var nothing *nsight.NothingError
+	var nothing *launchplan.NothingError
 	if errors.As(err, &nothing) {
 		return nil, &statusError{No, fmt.Errorf("%s: nothing to profile: %w", *k.from, err)}
 	}
 	return plan, err
 }
 
-// namedKernels is the kernels that the findings name, in the findings' order.
-func namedKernels(r *report.Report) (out []string) {
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Severity == "info" {
-			continue
-		}
-		text := f.Change
-		for _, e := range f.Evidence {
-			text += "\n" + e.Text + "\n" + strings.Join(e.Rows, "\n")
-		}
-		for _, k := range r.TopKernels {
-			if k.Kind == "compute" && k.ShareOfStep >= namedShare && strings.Contains(text, k.Name) {
-				out = append(out, k.Name)
-			}
-		}
-	}
-	return out
-}
-
 // launches is the calls of ncu that a plan comes to.
-func (k kernelFrom) launches(plan *nsight.Plan, program, more []string) []nsight.Launches {
+func (k kernelFrom) launches(plan *launchplan.Plan, program, more []string) []nsight.Launches {
 	name := *k.reports
 	if name == "" {
 		name = stem(*k.from) + "-kernels"
@@ -165,7 +134,7 @@ func stem(path string) string {
 }
 
 // print is --dry-run: the commands, with what each is for.
-func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []nsight.Launches) error {
+func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *launchplan.Plan, runs []nsight.Launches) error {
 	var lines []string
 	for i, run := range plan.Runs {
 		for _, p := range run.Picks {
@@ -190,7 +159,7 @@ func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []
 }
 
 // pickWords tells of a kernel that is to be profiled.
-func pickWords(p *nsight.Pick) string {
+func pickWords(p *launchplan.Pick) string {
 	text := fmt.Sprintf("%s: %.3g ms of a step (%.1f %%)", p.Name, p.MsPerStep, 100*p.ShareOfStep)
 	if p.Grid != [3]int32{} {
 		text += fmt.Sprintf(", grid %d x %d x %d, block %d x %d x %d", p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0], p.Block[1], p.Block[2])
@@ -202,7 +171,7 @@ func pickWords(p *nsight.Pick) string {
 }
 
 // profile runs ncu as often as the plan needs.
-func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []nsight.Launches) (paths []string, last nsight.Ending, err error) {
+func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *launchplan.Plan, runs []nsight.Launches) (paths []string, last nsight.Ending, err error) {
 	if err := nsight.CheckProgram(runs[0].Program); err != nil {
 		return nil, last, err
 	}
@@ -238,19 +207,19 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs 
 }
 
 // join tells what the reports say, in ms of the timeline's step.
-func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engine.Job, plan *nsight.Plan, paths []string) error {
+func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engine.Job, plan *launchplan.Plan, paths []string) error {
 	in, err := engine.OpenKernels(ctx, paths, env)
 	if err != nil {
 		return err
 	}
-	var done []nsight.Profiled
+	var done []launchplan.Profiled
 	for _, l := range in.Launches() {
-		done = append(done, nsight.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
+		done = append(done, launchplan.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
 	}
 	for _, m := range plan.Check(done) {
 		env.remark("%s", m.Why)
 	}
-	r, err := job.Report(ctx, engine.ReportOptions{Top: fromTop, Kernels: in})
+	r, err := job.Report(ctx, engine.ReportOptions{Top: 20, Kernels: in})
 	if err != nil {
 		return err
 	}

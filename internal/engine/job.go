@@ -11,7 +11,6 @@ import (
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/measure"
 	"lacuna/internal/model"
-	"lacuna/internal/nsight"
 	"lacuna/internal/report"
 )
 
@@ -154,15 +153,6 @@ func (j *Job) WhatIf(ctx context.Context, changes []string) (x *report.WhatIf, i
 		return nil, input, err
 	}
 	return in.whatIf(ctx, changes)
-}
-
-// Launches chooses the launches of the slowest that are worth a kernel report.
-func (j *Job) Launches(ctx context.Context, wish nsight.Wish) (*nsight.Plan, error) {
-	in, slowest, err := j.Facts(ctx, diagnose.Needs)
-	if err != nil {
-		return nil, err
-	}
-	return nsight.Choose(in[slowest], wish)
 }
 
 // Measures is what was measured of each rank, in the names of package measure.

@@ -1,4 +1,5 @@
-package nsight
+// Package launchplan chooses the launches of a timeline that are worth a kernel report, and the runs of ncu that make it.
+package launchplan
 
 import (
 	"cmp"

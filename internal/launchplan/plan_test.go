@@ -1,4 +1,4 @@
-package nsight
+package launchplan
 
 import (
 	"errors"
