@@ -12,8 +12,8 @@ import (
 	"lacuna/internal/rules"
 )
 
-// A Diagnosis answers what is wrong with a capture and what changes to it would buy. What it found out it keeps: to ask again is cheap.
-// It may be asked by several goroutines; they take turns.
+// A Diagnosis answers what is wrong with a capture and what changes to it would buy. What it found out it keeps: to
+// ask again is cheap. It may be asked by several goroutines; they take turns.
 type Diagnosis struct {
 	job  *jobCase
 	self int // the place of the capture that it is of
@@ -25,7 +25,8 @@ type Diagnosis struct {
 	judged *report.Judged
 }
 
-// Of prepares the diagnosis of the capture at place self, in the light of all others of its job. Nothing is judged or replayed yet.
+// Of prepares the diagnosis of the capture at place self, in the light of all others of its job. Nothing is judged or
+// replayed yet.
 func Of(in []*facts.Facts, self int) (*Diagnosis, error) {
 	j, err := newJob(in)
 	if err != nil {
@@ -75,8 +76,8 @@ func (x *Diagnosis) Judged(ctx context.Context) (*report.Judged, error) {
 	return x.judged, nil
 }
 
-// judge lets the rules judge the capture while it is replayed, and prices what they find. Rules, replay and whoever builds a report
-// meanwhile look at the same facts and at nothing of each other.
+// judge lets the rules judge the capture while it is replayed, and prices what they find. Rules, replay and whoever
+// builds a report meanwhile look at the same facts and at nothing of each other.
 func (x *Diagnosis) judge(ctx context.Context) (*report.Judged, error) {
 	var found *rules.Findings
 	out := &report.Judged{Findings: []report.Finding{}}
@@ -89,13 +90,15 @@ func (x *Diagnosis) judge(ctx context.Context) (*report.Judged, error) {
 	running.Go(func() { found = rules.Run(x.job.rules(x.self), rules.All) })
 	running.Wait()
 	for _, a := range found.Abstained {
-		out.Abstained = append(out.Abstained, report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
+		out.Abstained = append(out.Abstained,
+			report.Abstained{Rule: a.Rule.ID, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
 	}
 	if x.cannot != nil {
 		return out, cannot(out, found, x.cannot)
 	}
 	now := x.k.Now()
-	out.Profiler = &report.Profiler{MeasuredStepMs: x.k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: x.k.Program.Overhead.Tool}
+	out.Profiler = &report.Profiler{MeasuredStepMs: x.k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6,
+		LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: x.k.Program.Overhead.Tool}
 	d := &desk{k: x.k, nowNs: now.Ns, unsure: math.Abs(x.k.SelfError) > maxSelfError}
 	for i := range found.All {
 		if err := ctx.Err(); err != nil {
@@ -129,7 +132,8 @@ func (x *Diagnosis) WhatIf(ctx context.Context, wanted []string) (*report.WhatIf
 	if name := x.job.name(x.self); x.job.apart != "" {
 		out.Notes = append(out.Notes, fmt.Sprintf("only the slowest rank was replayed, %s: %s", name, x.job.apart))
 	} else {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d ranks were replayed together; the step is that of the slowest, %s", len(x.job.in), name))
+		out.Notes = append(out.Notes,
+			fmt.Sprintf("%d ranks were replayed together; the step is that of the slowest, %s", len(x.job.in), name))
 	}
 	return out, nil
 }

@@ -18,8 +18,8 @@ type DiffOptions struct {
 	Predicted *report.WhatIf    // what is to be held against what was achieved; nil: nothing
 }
 
-// Diff says what changed between two sets of runs, each a file, a directory or a glob. Where the two are not comparable the difference
-// says so (Comparable); that they have nothing in common is an error.
+// Diff says what changed between two sets of runs, each a file, a directory or a glob. Where the two are not
+// comparable the difference says so (Comparable); that they have nothing in common is an error.
 func Diff(ctx context.Context, before, after string, opt DiffOptions) (*compare.Difference, error) {
 	runs := OpenRuns(opt.Open)
 	var sides [2][]*compare.Capture

@@ -1,9 +1,10 @@
-// Package engine is the one door between the analysis and its faces: a face opens captures, asks, and prints the answer. It knows no
-// terminal, no environment and no exit status.
+// Package engine is the one door between the analysis and its faces: a face opens captures, asks, and prints the
+// answer. It knows no terminal, no environment and no exit status.
 //
-// A Job is the captures of one job, opened once: steps and rank are chosen there and nowhere else. Its questions may come from several
-// goroutines, and what was read and derived for one serves the next. Runs is what comparisons read, Kernels is reports on single
-// kernels, and a Pool keeps Jobs for whoever opens many. Answers are everybody's: they are not to be changed.
+// A Job is the captures of one job, opened once: steps and rank are chosen there and nowhere else. Its questions may
+// come from several goroutines, and what was read and derived for one serves the next. Runs is what comparisons read,
+// Kernels is reports on single kernels, and a Pool keeps Jobs for whoever opens many. Answers are everybody's: they
+// are not to be changed.
 package engine
 
 import (
@@ -60,5 +61,7 @@ func begin(p Progress, path string) Reading {
 func (o Options) openTrace(ctx context.Context, path string, need model.Parts) (*model.Trace, error) {
 	on := begin(o.Progress, path)
 	defer on.End()
-	return reader.Open(ctx, path, readers.All, reader.Options{Need: need, Progress: on.At, Notice: on.Notice, Data: o.Data})
+	return reader.Open(ctx, path, readers.All, reader.Options{
+		Need: need, Progress: on.At, Notice: on.Notice, Data: o.Data,
+	})
 }

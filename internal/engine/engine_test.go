@@ -17,7 +17,8 @@ import (
 	"lacuna/internal/tables"
 )
 
-// rankText is one or several ranks in one capture, without collectives: rank first+i computes gemmUs[i] µs a step on a GPU of its own.
+// rankText is one or several ranks in one capture, without collectives: rank first+i computes gemmUs[i] µs a step on
+// a GPU of its own.
 func rankText(first int, gemmUs ...int) string {
 	var b strings.Builder
 	rank := first
@@ -140,7 +141,8 @@ func TestSteps(t *testing.T) {
 	if err != nil || len(runs) != 1 || len(runs[0].Find("step").Samples) != 3 {
 		t.Errorf("measures: %+v, %v", runs, err)
 	}
-	_, err = Open([]string{path}, Options{Rank: AllRanks, Steps: StepOptions{Pin: true, First: 90, Last: 91}}).Report(t.Context(), ReportOptions{})
+	far := Open([]string{path}, Options{Rank: AllRanks, Steps: StepOptions{Pin: true, First: 90, Last: 91}})
+	_, err = far.Report(t.Context(), ReportOptions{})
 	var none *facts.StepsError
 	if !errors.As(err, &none) || !strings.HasPrefix(err.Error(), path+": --steps 90:91: ") {
 		t.Errorf("steps that are not there: %v", err)
@@ -240,10 +242,12 @@ func TestRefused(t *testing.T) {
 	if !errors.As(err, &cannot) || cannot.Input != idle || cannot.Try == "" {
 		t.Errorf("no GPU work: %v", err)
 	}
-	if _, err := Open([]string{path}, Options{Rank: AllRanks}).Report(t.Context(), ReportOptions{Device: new(uint32(9))}); err == nil || !strings.Contains(err.Error(), "--device 9") {
+	_, err = Open([]string{path}, Options{Rank: AllRanks}).Report(t.Context(), ReportOptions{Device: new(uint32(9))})
+	if err == nil || !strings.Contains(err.Error(), "--device 9") {
 		t.Errorf("device 9: %v", err)
 	}
-	_, missing, err := Open([]string{idle}, Options{Rank: AllRanks}).Tables(t.Context(), []Request{{tables.All[tableAt(t, "kernels")], nil}})
+	asked := []Request{{tables.All[tableAt(t, "kernels")], nil}}
+	_, missing, err := Open([]string{idle}, Options{Rank: AllRanks}).Tables(t.Context(), asked)
 	var absent *tables.MissingError
 	if err != nil || len(missing) != 1 || !errors.As(missing[0], &absent) {
 		t.Errorf("kernels: %v, %v", missing, err)

@@ -29,9 +29,11 @@ type OtherRanksError struct {
 
 func (e *OtherRanksError) Error() string {
 	if e.Of == "" {
-		return fmt.Sprintf("%s: its runs are of rank %s, not of %d, which was taken of the new runs; --rank takes one", e.Where, rankList(e.Have), e.Rank)
+		return fmt.Sprintf("%s: its runs are of rank %s, not of %d, which was taken of the new runs; --rank takes one",
+			e.Where, rankList(e.Have), e.Rank)
 	}
-	return fmt.Sprintf("%s: holds ranks %s, not %d, which %s is; --rank takes one that both have", e.Where, rankList(e.Have), e.Rank, e.Of)
+	return fmt.Sprintf("%s: holds ranks %s, not %d, which %s is; --rank takes one that both have",
+		e.Where, rankList(e.Have), e.Rank, e.Of)
 }
 
 // A CannotReplayError says why what changes would buy cannot be told of a capture.
@@ -54,7 +56,8 @@ func (e *NoMatchError) Unwrap() error { return e.Why }
 type NothingInCommonError struct{ Before, After, BeforeHas, AfterHas string }
 
 func (e *NothingInCommonError) Error() string {
-	return fmt.Sprintf("%s and %s have nothing in common that was measured (before: %s; after: %s)", e.Before, e.After, e.BeforeHas, e.AfterHas)
+	return fmt.Sprintf("%s and %s have nothing in common that was measured (before: %s; after: %s)",
+		e.Before, e.After, e.BeforeHas, e.AfterHas)
 }
 
 // A NotComparableError says why the two sides of a difference cannot be held against each other.

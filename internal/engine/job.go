@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"lacuna/internal/diagnose"
@@ -14,8 +15,8 @@ import (
 	"lacuna/internal/report"
 )
 
-// A Job is one capture, or the captures of one job's ranks. Files are read when the first question comes, as far as it needs them, and
-// once more if a later one needs more. It may be asked by several goroutines.
+// A Job is one capture, or the captures of one job's ranks. Files are read when the first question comes, as far as
+// it needs them, and once more if a later one needs more. It may be asked by several goroutines.
 type Job struct {
 	paths []string
 	opt   Options
@@ -36,8 +37,8 @@ func Open(paths []string, opt Options) *Job {
 	return j
 }
 
-// Close gives the memory back: what is being read is given up, and later questions fail. Those that are being answered keep what they
-// have read until they are done.
+// Close gives the memory back: what is being read is given up, and later questions fail. Those that are being
+// answered keep what they have read until they are done.
 func (j *Job) Close() {
 	j.end()
 	j.turn <- struct{}{}
@@ -146,7 +147,8 @@ func (j *Job) Report(ctx context.Context, opt ReportOptions) (*report.Report, er
 	return in.report(ctx, report.Options{Top: opt.Top, Device: opt.Device}, inside)
 }
 
-// WhatIf predicts the step of a job with changes, given as -x takes them, made to all of its ranks. input is what the step is of.
+// WhatIf predicts the step of a job with changes, given as -x takes them, made to all of its ranks. input is what the
+// step is of.
 func (j *Job) WhatIf(ctx context.Context, changes []string) (x *report.WhatIf, input report.Input, err error) {
 	in, err := j.read(ctx, diagnose.Needs, false)
 	if err != nil {
@@ -197,6 +199,24 @@ func (j *Job) Timeline(ctx context.Context) (out []*model.Trace, err error) {
 		out = append(out, f.whole.Trace)
 	}
 	return out, nil
+}
+
+// RangeNames is the names of the ranges that a person wrote, sorted.
+func (j *Job) RangeNames(ctx context.Context) ([]string, error) {
+	r, err := j.read(ctx, model.PartRanges, false)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]bool)
+	for _, f := range r.in {
+		t := f.Trace
+		for i, id := range t.Ranges.Name {
+			if text := t.Strings.Text(id); text != "" && t.Ranges.Kind[i] != model.RangeProfiler {
+				names[text] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
 }
 
 // Facts is what is true of the captures of the job's ranks, of which need was read, and the place of the slowest.

@@ -29,7 +29,8 @@ func OpenKernels(ctx context.Context, paths []string, progress Progress) (*Kerne
 			return nil, err
 		}
 		if len(p.Launches) == 0 {
-			return nil, fmt.Errorf("%s: holds no kernel launch%s; profile again: a program that ends early, or an ncu --kernel-name or --launch-skip that matches nothing, leaves such a file", path, lostWords(p))
+			return nil, fmt.Errorf("%s: holds no kernel launch%s; profile again: a program that ends early, "+
+				"or an ncu --kernel-name or --launch-skip that matches nothing, leaves such a file", path, lostWords(p))
 		}
 		all = append(all, p)
 	}

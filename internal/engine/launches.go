@@ -16,8 +16,8 @@ const namedShare = 0.02
 // namedTop is how many of the hottest kernels are looked for in what findings say.
 const namedTop = 20
 
-// Launches chooses the launches of the slowest that are worth a kernel report: wish.First are those that findings name, in their order,
-// unless it says others.
+// Launches chooses the launches of the slowest that are worth a kernel report: wish.First are those that findings
+// name, in their order, unless it says others.
 func (j *Job) Launches(ctx context.Context, wish launchplan.Wish) (*launchplan.Plan, error) {
 	if wish.First == nil {
 		r, err := j.Report(ctx, ReportOptions{Top: namedTop})

@@ -12,8 +12,9 @@ import (
 	"lacuna/internal/model"
 )
 
-// A Pool keeps Jobs for whoever asks many questions about many captures, until together they hold more than a number of bytes: then the
-// one that was used longest ago goes, of those that nobody uses. A file that has changed is opened anew. Several goroutines may use it.
+// A Pool keeps Jobs for whoever asks many questions about many captures, until together they hold more than a number
+// of bytes: then the one that was used longest ago goes, of those that nobody uses. A file that has changed is opened
+// anew. Several goroutines may use it.
 type Pool struct {
 	limit int64 // bytes
 
@@ -34,8 +35,8 @@ type pooled struct {
 // NewPool makes a pool that holds limit bytes. Jobs that are in use may hold more.
 func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
 
-// Open is a Job of captures, which may be another's too. It is given back with done, and not closed. Progress is that of whoever opened
-// it first. What is no file with a name, such as stdin, is not kept.
+// Open is a Job of captures, which may be another's too. It is given back with done, and not closed. Progress is that
+// of whoever opened it first. What is no file with a name, such as stdin, is not kept.
 func (p *Pool) Open(paths []string, opt Options) (job *Job, done func()) {
 	stamp, ok := stampOf(paths)
 	if !ok || opt.Data != nil {
@@ -140,8 +141,9 @@ func stampOf(paths []string) (string, bool) {
 	return b.String(), true
 }
 
-// perColumnByte is how many bytes a Job that was asked for a report holds for each byte in the columns of its captures, texts, facts and
-// the replay's program with them: 1.3 to 1.7 were measured on four captures with 8 to 13 MB of columns.
+// perColumnByte is how many bytes a Job that was asked for a report holds for each byte in the columns of its
+// captures, texts, facts and the replay's program with them: 1.3 to 1.7 were measured on four captures with 8 to 13
+// MB of columns.
 const perColumnByte = 2
 
 // Bytes is about how much memory the job holds.

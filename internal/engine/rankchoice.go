@@ -22,9 +22,9 @@ func rankNumbers(in []*facts.Facts) (out []int32) {
 // rankLabel names the label of a run that says which rank of its recording it is.
 const rankLabel = "rank"
 
-// A rankChoice is which rank a comparison looks at where a file holds several: that of --rank; else the one that an earlier input
-// is of; else the slowest of the first such file, as a report judges it. Of all other files it is the same rank: ranks may do
-// different work, and are no repeats of one another.
+// A rankChoice is which rank a comparison looks at where a file holds several: that of --rank; else the one that an
+// earlier input is of; else the slowest of the first such file, as a report judges it. Of all other files it is the
+// same rank: ranks may do different work, and are no repeats of one another.
 type rankChoice struct {
 	asked bool
 	rank  int32 // -1: not chosen

@@ -29,8 +29,8 @@ type file struct {
 	ranks []*facts.Facts // whole itself, if it holds one
 }
 
-// byRank takes a capture apart: one for each rank that is merged in it, in their order. Whatever is said of steps, streams or kernels
-// is said of one of these; a capture of one rank comes back as it is.
+// byRank takes a capture apart: one for each rank that is merged in it, in their order. Whatever is said of steps,
+// streams or kernels is said of one of these; a capture of one rank comes back as it is.
 func byRank(f *facts.Facts, steps facts.StepOptions) []*facts.Facts {
 	traces := model.ByRank(f.Trace)
 	if len(traces) == 1 {
@@ -89,20 +89,24 @@ func (r *ranks) reportOn(ctx context.Context, place int) (*report.Report, error)
 }
 
 // build makes a report while the capture at a place is judged.
-func (r *ranks) build(ctx context.Context, in []*facts.Facts, place int, opt report.Options, inside *kernelreport.Report) (*report.Report, error) {
+func (r *ranks) build(
+	ctx context.Context, in []*facts.Facts, place int, opt report.Options, inside *kernelreport.Report,
+) (*report.Report, error) {
 	d, err := r.diagnosis(place)
 	if err != nil {
 		return nil, err
 	}
-	var judging sync.WaitGroup
-	defer judging.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // where the report cannot be built, nobody wants what is judged
+	defer cancel() // where the report cannot be built, nobody wants what is judged, nor waits for it
 	var judged report.Judged
 	var failed error
-	judging.Go(func() { judged, failed = judge(ctx, d, inside) })
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		judged, failed = judge(ctx, d, inside)
+	}()
 	return report.Build(in, opt, func() (report.Judged, error) {
-		judging.Wait()
+		<-over
 		return judged, failed
 	})
 }

@@ -24,9 +24,9 @@ import (
 	"lacuna/internal/report"
 )
 
-// Runs reads the sides of one comparison: timelines, kernel reports, files of measures. Of files that hold several ranks it takes one,
-// and of all files of the comparison the same one: it is asked for one side after the other. A capture is gone when what a comparison
-// needs of it is known.
+// Runs reads the sides of one comparison: timelines, kernel reports, files of measures. Of files that hold several
+// ranks it takes one, and of all files of the comparison the same one: it is asked for one side after the other. A
+// capture is gone when what a comparison needs of it is known.
 type Runs struct {
 	opt   Options
 	ranks *rankChoice
@@ -38,7 +38,8 @@ func OpenRuns(opt Options) *Runs { return &Runs{opt, newRankChoice(opt.Rank)} }
 // Said is which ranks were taken, in words; nothing if no file had several.
 func (r *Runs) Said() []string { return r.ranks.said() }
 
-// SameRank is those of a history's runs that are of no other rank than the one that was taken of a recording. where is the history.
+// SameRank is those of a history's runs that are of no other rank than the one that was taken of a recording. where
+// is the history.
 func (r *Runs) SameRank(runs []*measure.Run, where string) ([]*measure.Run, error) {
 	return r.ranks.sameIn(runs, where)
 }
@@ -90,15 +91,18 @@ func (r *Runs) measured(path string) ([]*measure.Run, error) {
 func (r *Runs) open(ctx context.Context, path string, need model.Parts) (*ranks, *profile.Report, error) {
 	on := begin(r.opt.Progress, path)
 	defer on.End()
-	trace, kernels, err := reader.OpenEither(ctx, path, readers.All, reader.Options{Need: need, Progress: on.At, Notice: on.Notice})
+	trace, kernels, err := reader.OpenEither(ctx, path, readers.All, reader.Options{
+		Need: need, Progress: on.At, Notice: on.Notice,
+	})
 	if err != nil || kernels != nil {
 		return nil, kernels, err
 	}
 	return &ranks{in: byRank(facts.With(trace, r.opt.Steps), r.opt.Steps)}, nil, nil
 }
 
-// Side reads the runs of one side of a difference: a file, a directory's files, or a glob; of kernel reports those kernels in whose
-// names only occurs. Findings and kernels are of the first capture: they change with the program, not with the run.
+// Side reads the runs of one side of a difference: a file, a directory's files, or a glob; of kernel reports those
+// kernels in whose names only occurs. Findings and kernels are of the first capture: they change with the program,
+// not with the run.
 func (r *Runs) Side(ctx context.Context, arg string, only *regexp.Regexp) ([]*compare.Capture, error) {
 	files, err := RunFiles([]string{arg})
 	if err != nil {
@@ -109,7 +113,8 @@ func (r *Runs) Side(ctx context.Context, arg string, only *regexp.Regexp) ([]*co
 		some, err := r.captures(ctx, path, only, len(out) == 0)
 		if err != nil {
 			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
-				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'", err, filepath.Join(arg, "*.json.gz"))
+				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'",
+					err, filepath.Join(arg, "*.json.gz"))
 			}
 			return nil, err
 		}
@@ -119,7 +124,9 @@ func (r *Runs) Side(ctx context.Context, arg string, only *regexp.Regexp) ([]*co
 }
 
 // captures reads what a difference needs of a file; whole: with findings.
-func (r *Runs) captures(ctx context.Context, path string, only *regexp.Regexp, whole bool) (out []*compare.Capture, err error) {
+func (r *Runs) captures(
+	ctx context.Context, path string, only *regexp.Regexp, whole bool,
+) (out []*compare.Capture, err error) {
 	runs, err := r.measured(path)
 	if runs != nil || err != nil {
 		for _, x := range runs {
@@ -145,7 +152,8 @@ func (r *Runs) captures(ctx context.Context, path string, only *regexp.Regexp, w
 	return []*compare.Capture{c}, nil
 }
 
-// capture is what a difference needs of one rank; whole: with findings, which are judged in the light of the other ranks.
+// capture is what a difference needs of one rank; whole: with findings, which are judged in the light of the other
+// ranks.
 func (r *ranks) capture(ctx context.Context, place int, whole bool) (*compare.Capture, error) {
 	f := r.in[place]
 	run, err := r.measures(place)

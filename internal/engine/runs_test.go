@@ -10,8 +10,8 @@ import (
 	"lacuna/internal/compare"
 )
 
-// TestOneRank: of files that hold several ranks one is taken, and of all files the same: the slowest of the first, or the one of an
-// earlier file, or the one that was asked for.
+// TestOneRank: of files that hold several ranks one is taken, and of all files the same: the slowest of the first, or
+// the one of an earlier file, or the one that was asked for.
 func TestOneRank(t *testing.T) {
 	both, other := write(t, "both.txt", rankText(0, 300, 600)), write(t, "other.txt", rankText(0, 500, 310))
 	zero := write(t, "zero.txt", rankText(0, 400))

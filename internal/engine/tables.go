@@ -44,7 +44,8 @@ type Sheet struct {
 	Input string // the capture it is of, where there are several; else ""
 }
 
-// Tables answers requests in their order. What a capture lacks is told in missing (tables.MissingError); other errors end it.
+// Tables answers requests in their order. What a capture lacks is told in missing (tables.MissingError); other errors
+// end it.
 func (j *Job) Tables(ctx context.Context, asked []Request) (out []Sheet, missing []error, err error) {
 	var need model.Parts
 	for _, r := range asked {
