@@ -8,10 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
+	"lacuna/internal/engine"
 	"lacuna/internal/report"
 )
 
@@ -107,20 +104,15 @@ func (p *Prediction) Kind() string {
 
 // measure reads a capture, diagnoses it, and predicts every repair of it that was timed.
 func measure(ctx context.Context, v *Variant, format string, repaired []*Variant) (*Capture, []*Prediction, error) {
-	trace, err := reader.Open(ctx, v.Paths[format], readers.All, reader.Options{Need: diagnose.Needs})
-	if err != nil {
-		return nil, nil, err
-	}
-	f := facts.Of(trace)
+	job := engine.Open([]string{v.Paths[format]}, engine.Options{Rank: engine.AllRanks})
+	defer job.Close()
 	c := &Capture{Variant: v, Format: format}
-	if c.Report, err = report.Build([]*facts.Facts{f}, report.Options{}); err != nil {
+	var err error
+	if c.Report, err = job.Report(ctx, engine.ReportOptions{}); err != nil {
 		return nil, nil, err
 	}
-	if err := diagnose.Add(c.Report, f, facts.StepOptions{}); err != nil {
-		return nil, nil, err
-	}
-	x, err := diagnose.WhatIf(f, facts.StepOptions{}, nil)
-	var cannot *diagnose.CannotError
+	x, _, err := job.WhatIf(ctx, nil)
+	var cannot *engine.CannotReplayError
 	switch {
 	case errors.As(err, &cannot):
 		c.Why = cannot.Why
@@ -135,12 +127,12 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 		return c, nil, nil
 	}
 	c.Now = c.perStep(x.Unprofiled.NowMs, x.Unprofiled.NowLowMs, x.Unprofiled.NowHighMs)
-	if c.Again, err = again(f, c); err != nil {
+	if c.Again, err = again(ctx, job, c); err != nil {
 		return nil, nil, err
 	}
 	var out []*Prediction
 	for _, fixed := range repaired {
-		p, err := predict(f, c, fixed)
+		p, err := predict(ctx, job, c, fixed)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", fixed.Name, err)
 		}
@@ -150,8 +142,8 @@ func measure(ctx context.Context, v *Variant, format string, repaired []*Variant
 }
 
 // ask replays a capture with changes. why says what was not made.
-func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err error) {
-	if x, err = diagnose.WhatIf(f, facts.StepOptions{}, texts); err != nil {
+func ask(ctx context.Context, job *engine.Job, texts []string) (x *report.WhatIf, why string, err error) {
+	if x, _, err = job.WhatIf(ctx, texts); err != nil {
 		return nil, "", err
 	}
 	for _, a := range x.Changes {
@@ -163,14 +155,14 @@ func ask(f *facts.Facts, texts []string) (x *report.WhatIf, why string, err erro
 }
 
 // again asks what the repair that a variant has would gain once more; nil if it is no repair.
-func again(f *facts.Facts, c *Capture) (*Again, error) {
+func again(ctx context.Context, job *engine.Job, c *Capture) (*Again, error) {
 	v := c.Variant
 	leavesRange := func(change string) bool { return strings.HasPrefix(change, "drop-range:") } // something else may be left in it
 	if v.Base == "" || len(v.Changes()) == 0 || v.Otherwise() != "" || slices.ContainsFunc(v.Changes(), leavesRange) {
 		return nil, nil
 	}
 	a := &Again{Changes: v.Changes()}
-	x, why, err := ask(f, a.Changes)
+	x, why, err := ask(ctx, job, a.Changes)
 	if a.WhyNot = why; err == nil && why == "" {
 		a.Gain = c.perStep(x.Unprofiled.GainMs, x.Unprofiled.GainLowMs, x.Unprofiled.GainHighMs)
 	}
@@ -219,13 +211,13 @@ func (c *Capture) perStep(ms, lowMs, highMs float64) Estimate {
 }
 
 // predict asks what a repair makes of a capture.
-func predict(f *facts.Facts, c *Capture, fixed *Variant) (*Prediction, error) {
+func predict(ctx context.Context, job *engine.Job, c *Capture, fixed *Variant) (*Prediction, error) {
 	p := &Prediction{Capture: c, Fixed: fixed, Changes: fixed.Changes()}
 	if note := fixed.Otherwise(); note != "" {
 		p.WhyNot = "the program does it otherwise, " + note
 		return p, nil
 	}
-	x, why, err := ask(f, p.Changes)
+	x, why, err := ask(ctx, job, p.Changes)
 	if p.WhyNot = why; err != nil || why != "" {
 		return p, err
 	}

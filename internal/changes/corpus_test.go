@@ -63,7 +63,7 @@ func load(t *testing.T, path string) *replay.Program {
 		t.Fatal(err)
 	}
 	f := facts.Of(trace)
-	steps, err := f.Steps(facts.StepOptions{})
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

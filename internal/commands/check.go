@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/engine"
 	"lacuna/internal/gate"
 	"lacuna/internal/measure"
 	"lacuna/internal/writers"
@@ -121,18 +122,18 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := checkRank("check", *c.rank); err != nil {
 		return err
 	}
-	files, err := runFiles(args)
+	files, err := engine.RunFiles(args)
 	if err != nil {
 		return err
 	}
 	config.Rules = gate.Override(flags, config.Rules)
-	ranks := newRankChoice(*c.rank)
+	in := env.openRuns(steps, *c.rank)
 	if *c.calibrate {
-		runs, err := env.readRuns(ctx, files, steps, ranks)
+		runs, err := in.Read(ctx, files)
 		if err != nil {
 			return err
 		}
-		ranks.tell(env)
+		env.tellRanks(in)
 		return near(env.calibrate(runs, config.Rules, *c.format))
 	}
 	if *c.baseline != "" {
@@ -145,13 +146,13 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if _, err := os.Stat(config.Baseline); *c.save != "" && *c.baseline == "" && errors.Is(err, os.ErrNotExist) {
 		config.Baseline = "" // of the file of rules, and about to be made
 	}
-	before, after, what, err := env.sides(ctx, config, *c.store, files, steps, ranks)
+	before, after, what, err := sides(ctx, config, *c.store, files, in)
 	if err != nil {
 		return err
 	}
 	if before == nil && *c.save != "" {
 		if config.Rules = budgets(config.Rules); len(config.Rules) == 0 {
-			ranks.tell(env)
+			env.tellRanks(in)
 			return env.save(*c.save, after)
 		}
 	}
@@ -165,7 +166,7 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return near(err)
 	}
-	r.Warnings = append(r.Warnings, ranks.said()...)
+	r.Warnings = append(r.Warnings, in.Said()...)
 	return c.tell(env, r, also, after)
 }
 

@@ -7,36 +7,36 @@ import (
 	"io"
 	"strings"
 
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/gate"
 	"lacuna/internal/measure"
 )
 
 // sides is the runs to compare with, the new runs, and what the first are in words. A baseline in files is read first: of a
 // recording of several ranks that one is judged that the baseline is of.
-func (e *Env) sides(ctx context.Context, config *gate.Config, store string, files []string, steps facts.StepOptions, ranks *rankChoice) (before, after []*measure.Run, what string, err error) {
+func sides(ctx context.Context, config *gate.Config, store string, files []string, in *engine.Runs) (before, after []*measure.Run, what string, err error) {
 	ofHistory := strings.HasPrefix(config.Baseline, historyPrefix)
 	if !ofHistory {
-		if before, what, err = e.baseline(ctx, config, store, nil, steps, ranks); err != nil {
+		if before, what, err = baseline(ctx, config, store, nil, in); err != nil {
 			return nil, nil, "", err
 		}
 	}
-	if after, err = e.readRuns(ctx, files, steps, ranks); err != nil || !ofHistory {
+	if after, err = in.Read(ctx, files); err != nil || !ofHistory {
 		return before, after, what, err
 	}
-	before, what, err = e.baseline(ctx, config, store, after, steps, ranks)
+	before, what, err = baseline(ctx, config, store, after, in)
 	if err == nil {
-		before, err = ranks.sameIn(before, what)
+		before, err = in.SameRank(before, what)
 	}
 	return before, after, what, err
 }
 
 // baseline is the runs to compare with and what they are in words; nil: none was named. store is where the history is.
-func (e *Env) baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run, steps facts.StepOptions, ranks *rankChoice) ([]*measure.Run, string, error) {
+func baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run, in *engine.Runs) ([]*measure.Run, string, error) {
 	if config.Baseline == "" {
 		return nil, "", nil
 	}
-	var b gate.Baseline = filesBaseline{e, config.Baseline, steps, ranks}
+	var b gate.Baseline = filesBaseline{in, config.Baseline}
 	if program, ok := strings.CutPrefix(config.Baseline, historyPrefix); ok {
 		b = historyBaseline{store, program}
 	}
@@ -49,18 +49,16 @@ func (e *Env) baseline(ctx context.Context, config *gate.Config, store string, l
 
 // filesBaseline is runs in files.
 type filesBaseline struct {
-	env   *Env
-	path  string
-	steps facts.StepOptions
-	ranks *rankChoice
+	in   *engine.Runs
+	path string
 }
 
 func (b filesBaseline) Runs(ctx context.Context, _ []*measure.Run) ([]*measure.Run, string, error) {
-	files, err := runFiles([]string{b.path})
+	files, err := engine.RunFiles([]string{b.path})
 	if err != nil {
 		return nil, "", err
 	}
-	runs, err := b.env.readRuns(ctx, files, b.steps, b.ranks)
+	runs, err := b.in.Read(ctx, files)
 	return runs, b.path, err
 }
 

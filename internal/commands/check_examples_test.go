@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"lacuna/internal/engine"
 	"lacuna/internal/golden"
 )
 
@@ -210,7 +211,7 @@ func TestExampleMeasures(t *testing.T) {
 	if err := os.WriteFile(path, out, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := metricsFile(path)
+	runs, err := new(Env).openRuns(engine.StepOptions{}, engine.AllRanks).Read(t.Context(), []string{path})
 	if err != nil || len(runs) != 1 || len(runs[0].Find("step").Samples) != 3 || slices.Min(runs[0].Find("step").Samples) <= 0 {
 		t.Errorf("%v, %v: %s", runs, err, out)
 	}

@@ -367,7 +367,7 @@ func TestParseRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || !got[0].args.Has("base") || got[2].args["group-by"] != "shape" || got[1].table.Name != "cuda_api_sum" {
+	if len(got) != 3 || !got[0].Args.Has("base") || got[2].Args["group-by"] != "shape" || got[1].Table.Name != "cuda_api_sum" {
 		t.Errorf("got %v", got)
 	}
 	for _, bad := range []string{"", "nosuch", "cuda_api_sum:x=1:", "op_sum:group-by", "cuda_gpu_kern_sum:base=1"} {

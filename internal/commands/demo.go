@@ -9,11 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
-	"lacuna/internal/report"
+	"lacuna/internal/engine"
 	"lacuna/internal/writers"
 )
 
@@ -47,11 +43,8 @@ writes the capture itself, to try the other commands on.`,
 			if *save != "" {
 				return saveDemo(env, *save)
 			}
-			trace, err := reader.Open(ctx, demoPath, readers.All, reader.Options{Need: diagnose.Needs, Data: demoCapture})
-			if err != nil {
-				return err
-			}
-			r, _, err := answer([]*facts.Facts{facts.Of(trace)}, report.Options{Top: view.rows()})
+			job := engine.Open([]string{demoPath}, engine.Options{Rank: engine.AllRanks, Data: demoCapture})
+			r, err := job.Report(ctx, engine.ReportOptions{Top: view.rows()})
 			if err != nil {
 				return err
 			}

@@ -3,10 +3,10 @@ package commands
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,11 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/compare"
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
-	"lacuna/internal/measure"
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
+	"lacuna/internal/engine"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -105,32 +101,34 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := checkRank("diff", *c.rank); err != nil {
 		return err
 	}
-	ranks := newRankChoice(*c.rank)
-	before, err := env.readSide(ctx, args[0], steps, only, ranks)
+	d, err := engine.Diff(ctx, args[0], args[1], engine.DiffOptions{
+		Open:    engine.Options{Steps: steps, Rank: *c.rank, Progress: env},
+		Compare: compare.Options{MinEffect: effect, Top: c.rows()},
+		Kernel:  [2]*regexp.Regexp{only, onlyAfter}, Predicted: whatif,
+	})
 	if err != nil {
-		return err
-	}
-	after, err := env.readSide(ctx, args[1], steps, onlyAfter, ranks)
-	if err != nil {
-		return err
-	}
-	d := compare.Diff(before, after, compare.Options{MinEffect: effect, Top: c.rows()})
-	d.Warnings = append(d.Warnings, ranks.said()...)
-	if whatif != nil {
-		if err := d.Hold(whatif); err != nil {
-			return fmt.Errorf("--predicted %s: %w", *c.predicted, err)
-		}
-	}
-	if d.Nothing() {
-		return &statusError{status: NoVerdict, err: fmt.Errorf("%s and %s have nothing in common that was measured (before: %s; after: %s)", args[0], args[1], measuredWords(before), measuredWords(after))}
+		return c.cannot(err)
 	}
 	if err := env.writeDiff(*c.format, d, diffNext(d)); err != nil {
 		return err
 	}
-	if !d.Comparable && !*c.force {
-		return &statusError{status: NoVerdict, err: fmt.Errorf("%s and %s are not comparable: %s; --force takes the verdicts anyway", args[0], args[1], strings.Join(d.WhyNot, "; "))}
+	if err := engine.NotComparable(args[0], args[1], d); err != nil && !*c.force {
+		return &statusError{status: NoVerdict, err: fmt.Errorf("%w; --force takes the verdicts anyway", err)}
 	}
 	return nil
+}
+
+// cannot gives an error of a comparison its exit status.
+func (c diffCall) cannot(err error) error {
+	var none *engine.NothingInCommonError
+	var predicted *engine.PredictedError
+	switch {
+	case errors.As(err, &none):
+		return &statusError{status: NoVerdict, err: err}
+	case errors.As(err, &predicted):
+		return fmt.Errorf("--predicted %s: %w", *c.predicted, err)
+	}
+	return err
 }
 
 func (c diffCall) rows() int {
@@ -157,22 +155,6 @@ func (e *Env) writeDiff(format string, d *compare.Difference, next []writers.Adv
 	})
 }
 
-// measuredWords says what one side has.
-func measuredWords(side []*compare.Capture) string {
-	var runs []*measure.Run
-	for _, c := range side {
-		runs = append(runs, c.Run)
-	}
-	switch names := measure.Names(runs); len(names) {
-	case 0:
-		return "nothing"
-	case 1:
-		return names[0]
-	default:
-		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
-	}
-}
-
 // diffNext is which commands to run after a comparison.
 func diffNext(d *compare.Difference) []writers.Advice {
 	if len(d.After.Tools) == 0 || d.After.Tools[0] == "" || len(d.Before.Runs) == 0 || len(d.After.Runs) == 0 {
@@ -195,95 +177,6 @@ func diffNext(d *compare.Difference) []writers.Advice {
 		why = "where the time goes now"
 	}
 	return append(out, writers.Advice{Command: "lacuna report " + after, Why: why})
-}
-
-// readSide reads the runs of one side. Findings and kernels are of the first capture: they change with the program,
-// not with the run.
-func (e *Env) readSide(ctx context.Context, arg string, steps facts.StepOptions, only *regexp.Regexp, ranks *rankChoice) ([]*compare.Capture, error) {
-	files, err := runFiles([]string{arg})
-	if err != nil {
-		return nil, err
-	}
-	var out []*compare.Capture
-	for _, path := range files {
-		some, err := e.readCaptures(ctx, path, steps, only, ranks, len(out) == 0)
-		if err != nil {
-			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
-				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'", err, filepath.Join(arg, "*.json.gz"))
-			}
-			return nil, err
-		}
-		out = append(out, some...)
-	}
-	return out, ranks.some(len(out))
-}
-
-// readCaptures reads what a comparison needs of a file; whole: with findings.
-func (e *Env) readCaptures(ctx context.Context, path string, steps facts.StepOptions, only *regexp.Regexp, ranks *rankChoice, whole bool) ([]*compare.Capture, error) {
-	runs, err := metricsFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if runs != nil {
-		var out []*compare.Capture
-		for _, r := range runs {
-			if ranks.keep(r) {
-				out = append(out, &compare.Capture{Run: r})
-			}
-		}
-		return out, nil
-	}
-	bar := e.newProgress(path)
-	defer bar.stop()
-	trace, kernels, err := reader.OpenEither(ctx, path, readers.All, reader.Options{
-		Need:     diagnose.Needs | report.MeasureNeeds,
-		Progress: bar.set,
-		Notice:   func(text string) { bar.above(e, path+": "+text) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	if kernels != nil {
-		return kernelCapture(kernels, only)
-	}
-	in := byRank(facts.Of(trace))
-	i, err := ranks.choose(in, steps)
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	c, err := takeRank(in, i, steps, whole)
-	if err != nil {
-		return nil, err
-	}
-	return []*compare.Capture{c}, nil
-}
-
-// takeRank is what a comparison needs of one rank of a file; whole: with findings, which are judged in the light of the
-// other ranks.
-func takeRank(in []*facts.Facts, i int, steps facts.StepOptions, whole bool) (*compare.Capture, error) {
-	f := in[i]
-	run, err := measuresOf(in, i, steps)
-	if err != nil {
-		return nil, err
-	}
-	var rank *int32
-	if n := f.Trace.Info.Rank; n >= 0 { // a copy: the trace goes
-		rank = &n
-	}
-	if !whole {
-		return &compare.Capture{Run: run, Rank: rank}, nil
-	}
-	r, err := answerOf(in, i, steps)
-	if err != nil {
-		return nil, err
-	}
-	found, err := f.Steps(steps)
-	if err != nil {
-		return nil, err
-	}
-	c := compare.Take(f, found, r, run)
-	c.Rank = rank
-	return c, nil
 }
 
 // readWhatIf reads the answer of whatif; nil: none was named.

@@ -3,10 +3,6 @@ package commands
 import (
 	"regexp"
 	"strings"
-
-	"lacuna/internal/compare"
-	"lacuna/internal/kernelreport"
-	"lacuna/internal/profile"
 )
 
 // parseKernelPair understands NAME, and BEFORE=AFTER where the two sides call their kernel differently; nil: all.
@@ -29,22 +25,4 @@ func parseKernelPair(text string) (before, after *regexp.Regexp, err error) {
 		*x.to = re
 	}
 	return before, after, nil
-}
-
-// kernelCapture is what a comparison needs of a kernel report, of the kernels in whose names only occurs.
-func kernelCapture(p *profile.Report, only *regexp.Regexp) ([]*compare.Capture, error) {
-	opt := kernelreport.Options{Kernel: only, Launch: -1}
-	some, err := kernelreport.Pick(p, opt)
-	if err != nil {
-		return nil, err
-	}
-	run, err := kernelreport.Measures(some)
-	if err != nil {
-		return nil, err
-	}
-	inside, err := kernelreport.Build([]*profile.Report{some}, kernelreport.Options{Launch: -1})
-	if err != nil {
-		return nil, err
-	}
-	return []*compare.Capture{{Run: run, Inside: inside}}, nil
 }

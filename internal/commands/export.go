@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/engine"
 	"lacuna/internal/evtext"
-	"lacuna/internal/model"
 	"lacuna/internal/writers"
 )
 
@@ -38,15 +38,15 @@ text    one line an event, every column: for grep, diff and bug reports`,
 			if len(args) > 1 {
 				return errCall("export: want one INPUT, got %d", len(args))
 			}
-			f, err := env.read(ctx, args[0], model.PartsAll)
+			traces, err := env.openJob(args, engine.StepOptions{}, engine.AllRanks).Timeline(ctx)
 			if err != nil {
 				return err
 			}
 			return env.write(func(w io.Writer) error {
 				if *to == "text" {
-					return evtext.Write(w, f.Trace)
+					return evtext.Write(w, traces[0])
 				}
-				return writers.Chrome(w, f.Trace)
+				return writers.Chrome(w, traces[0])
 			})
 		}
 	},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/engine"
 	"lacuna/internal/history"
 	"lacuna/internal/measure"
 )
@@ -63,19 +64,19 @@ func (c *historyAddCall) run(ctx context.Context, env *Env, args []string) error
 	if err != nil {
 		return err
 	}
-	files, err := runFiles(args)
+	files, err := engine.RunFiles(args)
 	if err != nil {
 		return err
 	}
 	if err := checkRank("history add", *c.rank); err != nil {
 		return err
 	}
-	ranks := newRankChoice(*c.rank)
-	runs, err := env.readRuns(ctx, files, steps, ranks)
+	in := env.openRuns(steps, *c.rank)
+	runs, err := in.Read(ctx, files)
 	if err != nil {
 		return err
 	}
-	ranks.tell(env)
+	env.tellRanks(in)
 	entries := c.entries(ctx, env, runs, labels)
 	s, err := history.Create(ctx, place)
 	if err != nil {

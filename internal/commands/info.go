@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/model"
+	"lacuna/internal/engine"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -33,14 +33,11 @@ var infoCommand = Command{
 			return env.write(func(w io.Writer) error {
 				var list []*report.Contents
 				for i, path := range args {
-					f, err := env.read(ctx, path, model.PartsAll)
+					contents, err := env.openJob([]string{path}, engine.StepOptions{}, engine.AllRanks).Contents(ctx) // one file's memory at a time
 					if err != nil {
 						return err
 					}
-					c, err := report.ContentsOf(f, byRank(f))
-					if err != nil {
-						return err
-					}
+					c := contents[0]
 					if *format == "json" {
 						list = append(list, c)
 						continue

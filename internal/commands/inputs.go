@@ -1,56 +1,32 @@
 package commands
 
 import (
-	"context"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/facts"
-	"lacuna/internal/model"
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
+	"lacuna/internal/engine"
 )
 
-// read opens a capture and shows on stderr how far it is.
-func (e *Env) read(ctx context.Context, path string, need model.Parts) (*facts.Facts, error) {
-	bar := e.newProgress(path)
-	defer bar.stop()
-	trace, err := reader.Open(ctx, path, readers.All, reader.Options{
-		Need:     need,
-		Progress: bar.set,
-		Notice:   func(text string) { bar.above(e, path+": "+text) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	return facts.Of(trace), nil
+// openJob prepares questions about captures; what is read is shown on stderr.
+func (e *Env) openJob(paths []string, steps engine.StepOptions, rank int) *engine.Job {
+	return engine.Open(paths, engine.Options{Steps: steps, Rank: rank, Progress: e})
 }
 
-// readAll opens the captures of one job. rank < 0: all of them, else that rank's only.
-func (e *Env) readAll(ctx context.Context, paths []string, need model.Parts, rank int) ([]*facts.Facts, error) {
-	var out []*facts.Facts
-	var have []int32
-	for _, path := range paths {
-		whole, err := e.read(ctx, path, need)
-		if err != nil {
-			return nil, err
-		}
-		ranks := byRank(whole)
-		have = append(have, rankNumbers(ranks)...)
-		for _, f := range ranks {
-			if rank < 0 || int(f.Trace.Info.Rank) == rank {
-				out = append(out, f)
-			}
-		}
+// openRuns begins a comparison.
+func (e *Env) openRuns(steps engine.StepOptions, rank int) *engine.Runs {
+	return engine.OpenRuns(engine.Options{Steps: steps, Rank: rank, Progress: e})
+}
+
+// tellRanks says on stderr which ranks were taken.
+func (e *Env) tellRanks(runs *engine.Runs) {
+	for _, text := range runs.Said() {
+		e.remark("%s", text)
 	}
-	if len(out) == 0 {
-		return nil, noRank(rank, have)
-	}
-	return out, nil
 }
 
 // needInputs checks that there is something to read, and that stdin is asked for once.
@@ -71,8 +47,8 @@ func needInputs(command string, args []string) error {
 }
 
 // stepOptions understands --steps A:B and --step-range.
-func stepOptions(steps, pattern string) (facts.StepOptions, error) {
-	var opt facts.StepOptions
+func stepOptions(steps, pattern string) (engine.StepOptions, error) {
+	var opt engine.StepOptions
 	if steps != "" {
 		first, last, ok := strings.Cut(steps, ":")
 		var err1, err2 error
@@ -108,6 +84,14 @@ func compileRange(pattern string) (*regexp.Regexp, error) {
 		return nil, errCall("--step-range %s: is no regular expression: %w", pattern, err)
 	}
 	return re, nil
+}
+
+// checkRank refuses numbers that are no rank.
+func checkRank(command string, rank int) error {
+	if rank < -1 || rank > math.MaxInt32 {
+		return errCall("%s: --rank counts from 0, and ends at %d", command, math.MaxInt32)
+	}
+	return nil
 }
 
 // oneOf checks the value of a flag.

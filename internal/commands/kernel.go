@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/cubin"
+	"lacuna/internal/engine"
 	"lacuna/internal/kernelpages"
 	"lacuna/internal/kernelreport"
-	"lacuna/internal/profile"
 	"lacuna/internal/writers"
 )
 
@@ -116,7 +116,7 @@ func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := needReports("kernel", args); err != nil {
 		return err
 	}
-	in, err := env.readProfiles(ctx, args)
+	in, err := engine.OpenKernels(ctx, args, env)
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
 	case *c.source != "":
 		return c.list(env, in, opt)
 	}
-	r, err := kernelreport.Build(in, opt)
+	r, err := in.Report(opt)
 	if err != nil {
-		return noLaunch(args[0], err)
+		return noLaunch(err)
 	}
 	if err := c.write(env, r); err != nil || *c.svg == "" {
 		return err
@@ -205,14 +205,10 @@ func (c kernelCall) checkPage() error {
 }
 
 // writePages prints a page of each report, as ncu does.
-func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.Options) error {
-	var some []*profile.Report
-	for _, p := range in {
-		s, err := kernelreport.Pick(p, opt)
-		if err != nil {
-			return noLaunch(p.Path, err)
-		}
-		some = append(some, s)
+func (c kernelCall) writePages(env *Env, in *engine.Kernels, opt kernelreport.Options) error {
+	some, err := in.Select(opt)
+	if err != nil {
+		return noLaunch(err)
 	}
 	options := kernelpages.Options{Units: *c.units, View: *c.view, Format: *c.format, Width: env.page().Width}
 	if *c.page == "source" && *c.view != "cuda" {
@@ -221,19 +217,7 @@ func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.
 			env.remark("%v", err)
 		}
 	}
-	return env.write(func(w io.Writer) error {
-		for i, p := range some {
-			if i > 0 {
-				if _, err := io.WriteString(w, "\n"); err != nil {
-					return err
-				}
-			}
-			if err := kernelpages.Write(w, p, *c.page, options); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return env.write(func(w io.Writer) error { return some.WritePage(w, *c.page, options) })
 }
 
 // write prints the answer.

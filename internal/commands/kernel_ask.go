@@ -4,16 +4,16 @@ import (
 	"errors"
 	"io"
 
+	"lacuna/internal/engine"
 	"lacuna/internal/kernelreport"
-	"lacuna/internal/profile"
 	"lacuna/internal/writers"
 )
 
 // calculate answers --what-if.
-func (c kernelCall) calculate(env *Env, in []*profile.Report, opt kernelreport.Options) error {
-	x, err := kernelreport.WhatIf(in, opt, *c.whatIf)
+func (c kernelCall) calculate(env *Env, in *engine.Kernels, opt kernelreport.Options) error {
+	x, err := in.WhatIf(opt, *c.whatIf)
 	if err != nil {
-		return c.cannot("--what-if", in, err)
+		return c.cannot("--what-if", err)
 	}
 	page := env.page()
 	err = env.write(func(w io.Writer) error {
@@ -31,10 +31,10 @@ func (c kernelCall) calculate(env *Env, in []*profile.Report, opt kernelreport.O
 }
 
 // list answers --source.
-func (c kernelCall) list(env *Env, in []*profile.Report, opt kernelreport.Options) error {
-	x, err := kernelreport.Source(in, opt, *c.source)
+func (c kernelCall) list(env *Env, in *engine.Kernels, opt kernelreport.Options) error {
+	x, err := in.Listing(opt, *c.source)
 	if err != nil {
-		return c.cannot("--source", in, err)
+		return c.cannot("--source", err)
 	}
 	page := env.page()
 	return env.write(func(w io.Writer) error {
@@ -46,10 +46,10 @@ func (c kernelCall) list(env *Env, in []*profile.Report, opt kernelreport.Option
 }
 
 // cannot tells apart what is not in a report and a value of a flag that is wrong.
-func (c kernelCall) cannot(flag string, in []*profile.Report, err error) error {
-	var none *kernelreport.NoMatchError
+func (c kernelCall) cannot(flag string, err error) error {
+	var none *engine.NoMatchError
 	if errors.As(err, &none) {
-		return noLaunch(in[0].Path, err)
+		return noLaunch(err)
 	}
 	return errCall("%s %w", flag, err)
 }

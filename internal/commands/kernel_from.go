@@ -11,10 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
+	"lacuna/internal/launchplan"
 	"lacuna/internal/nsight"
-	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
 
@@ -45,10 +44,6 @@ func (k kernelFrom) unused() error {
 	return nil
 }
 
-// namedShare is the share of a step that a kernel must take to come first because a finding names it: of one that takes
-// less, not even its disappearance would be seen.
-const namedShare = 0.02
-
 // run profiles the hottest kernels of a timeline and joins what ncu says with it.
 func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []string) error {
 	if len(program) == 0 {
@@ -68,16 +63,8 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	in, err := env.readAll(ctx, []string{*k.from}, diagnose.Needs, -1)
-	if err != nil {
-		return err
-	}
-	r, d, err := answer(in, report.Options{Steps: steps, Top: 20})
-	if err != nil {
-		return err
-	}
-	f := in[r.Slowest]
-	plan, err := k.plan(c, f, r, steps)
+	job := env.openJob([]string{*k.from}, steps, engine.AllRanks)
+	plan, err := k.plan(ctx, c, job)
 	if err != nil {
 		return err
 	}
@@ -93,15 +80,15 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 	if err != nil {
 		return err
 	}
-	if err := k.join(context.WithoutCancel(ctx), env, c, plan, paths, r, d, f, steps); err != nil {
+	if err := k.join(context.WithoutCancel(ctx), env, c, job, plan, paths); err != nil {
 		return err
 	}
 	return env.ended(program[0], ending)
 }
 
 // plan chooses the launches.
-func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report, steps facts.StepOptions) (*nsight.Plan, error) {
-	wish := nsight.Wish{Top: c.told(), First: namedKernels(r)}
+func (k kernelFrom) plan(ctx context.Context, c kernelCall, job *engine.Job) (*launchplan.Plan, error) {
+	wish := launchplan.Wish{Top: c.told()}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
 		if err != nil {
@@ -109,36 +96,16 @@ func (k kernelFrom) plan(c kernelCall, f *facts.Facts, r *report.Report, steps f
 		}
 		wish.Keep = re.MatchString
 	}
-	plan, err := nsight.Choose(f, steps, wish)
-	var nothing *nsight.NothingError
+	plan, err := job.Launches(ctx, wish)
+	var nothing *launchplan.NothingError
 	if errors.As(err, &nothing) {
 		return nil, &statusError{No, fmt.Errorf("%s: nothing to profile: %w", *k.from, err)}
 	}
 	return plan, err
 }
 
-// namedKernels is the kernels that the findings name, in the findings' order.
-func namedKernels(r *report.Report) (out []string) {
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Severity == "info" {
-			continue
-		}
-		text := f.Change
-		for _, e := range f.Evidence {
-			text += "\n" + e.Text + "\n" + strings.Join(e.Rows, "\n")
-		}
-		for _, k := range r.TopKernels {
-			if k.Kind == "compute" && k.ShareOfStep >= namedShare && strings.Contains(text, k.Name) {
-				out = append(out, k.Name)
-			}
-		}
-	}
-	return out
-}
-
 // launches is the calls of ncu that a plan comes to.
-func (k kernelFrom) launches(plan *nsight.Plan, program, more []string) []nsight.Launches {
+func (k kernelFrom) launches(plan *launchplan.Plan, program, more []string) []nsight.Launches {
 	name := *k.reports
 	if name == "" {
 		name = stem(*k.from) + "-kernels"
@@ -167,7 +134,7 @@ func stem(path string) string {
 }
 
 // print is --dry-run: the commands, with what each is for.
-func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []nsight.Launches) error {
+func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *launchplan.Plan, runs []nsight.Launches) error {
 	var lines []string
 	for i, run := range plan.Runs {
 		for _, p := range run.Picks {
@@ -192,7 +159,7 @@ func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []
 }
 
 // pickWords tells of a kernel that is to be profiled.
-func pickWords(p *nsight.Pick) string {
+func pickWords(p *launchplan.Pick) string {
 	text := fmt.Sprintf("%s: %.3g ms of a step (%.1f %%)", p.Name, p.MsPerStep, 100*p.ShareOfStep)
 	if p.Grid != [3]int32{} {
 		text += fmt.Sprintf(", grid %d x %d x %d, block %d x %d x %d", p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0], p.Block[1], p.Block[2])
@@ -204,7 +171,7 @@ func pickWords(p *nsight.Pick) string {
 }
 
 // profile runs ncu as often as the plan needs.
-func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs []nsight.Launches) (paths []string, last nsight.Ending, err error) {
+func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *launchplan.Plan, runs []nsight.Launches) (paths []string, last nsight.Ending, err error) {
 	if err := nsight.CheckProgram(runs[0].Program); err != nil {
 		return nil, last, err
 	}
@@ -240,25 +207,20 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *nsight.Plan, runs 
 }
 
 // join tells what the reports say, in ms of the timeline's step.
-func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsight.Plan, paths []string, r *report.Report, d *diagnose.Diagnosis, f *facts.Facts, steps facts.StepOptions) error {
-	in, err := env.readProfiles(ctx, paths)
+func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engine.Job, plan *launchplan.Plan, paths []string) error {
+	in, err := engine.OpenKernels(ctx, paths, env)
 	if err != nil {
 		return err
 	}
-	var done []nsight.Profiled
-	for _, p := range in {
-		for _, l := range p.Launches {
-			done = append(done, nsight.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
-		}
+	var done []launchplan.Profiled
+	for _, l := range in.Launches() {
+		done = append(done, launchplan.Profiled{Name: l.Name, Mangled: l.Mangled, Grid: l.Grid, Block: l.Block})
 	}
 	for _, m := range plan.Check(done) {
 		env.remark("%s", m.Why)
 	}
-	inside, err := env.readKernels(ctx, paths)
+	r, err := job.Report(ctx, engine.ReportOptions{Top: 20, Kernels: in})
 	if err != nil {
-		return err
-	}
-	if err := joinKernels(d, r, f, steps, inside); err != nil {
 		return err
 	}
 	var next []writers.Advice

@@ -9,14 +9,19 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"lacuna/internal/engine"
 	"lacuna/internal/writers"
 )
 
 // barDelay is how long work may last before a bar appears.
 const barDelay = time.Second
 
-// A progress is one bar on stderr for one file. Its zero value shows nothing.
+// A progress is one bar on stderr for one file that is read.
 type progress struct {
+	env  *Env
+	path string
+
+	// nil: nothing is shown
 	pool *mpb.Progress
 	bar  *mpb.Bar
 	show *time.Timer
@@ -24,14 +29,14 @@ type progress struct {
 	shown atomic.Bool // the bar is on the screen
 }
 
-// newProgress prepares a bar, if stderr is a terminal and nobody asked for quiet.
-func (e *Env) newProgress(path string) *progress {
+// Begin prepares a bar, if stderr is a terminal and nobody asked for quiet.
+func (e *Env) Begin(path string) engine.Reading {
+	p := &progress{env: e, path: path}
 	f, ok := terminal(e.Err)
 	if !ok || e.quiet {
-		return &progress{}
+		return p
 	}
 	delay := make(chan struct{})
-	p := &progress{}
 	p.show = time.AfterFunc(barDelay, func() {
 		p.shown.Store(true)
 		close(delay)
@@ -45,8 +50,8 @@ func (e *Env) newProgress(path string) *progress {
 	return p
 }
 
-// set says how far the work is, in bytes of the file; total 0: unknown.
-func (p *progress) set(done, total int64) {
+// At says how far the work is, in bytes of the file; total 0: unknown.
+func (p *progress) At(done, total int64) {
 	if p.bar == nil {
 		return
 	}
@@ -57,8 +62,8 @@ func (p *progress) set(done, total int64) {
 	p.bar.SetCurrent(done)
 }
 
-// stop removes the bar.
-func (p *progress) stop() {
+// End removes the bar.
+func (p *progress) End() {
 	if p.bar == nil {
 		return
 	}
@@ -67,10 +72,11 @@ func (p *progress) stop() {
 	p.pool.Wait()
 }
 
-// above writes a remark above the bar.
-func (p *progress) above(e *Env, text string) {
+// Notice writes a remark about the file above the bar.
+func (p *progress) Notice(text string) {
+	text = p.path + ": " + text
 	if p.bar == nil || !p.shown.Load() {
-		e.remark("%s", text)
+		p.env.remark("%s", text)
 		return
 	}
 	_, _ = p.pool.Write([]byte("lacuna: " + writers.Printable(text) + "\n"))

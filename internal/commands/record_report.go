@@ -13,10 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/record"
-	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
 
@@ -132,11 +130,7 @@ func (e *Env) reportOn(ctx context.Context, paths []string, pattern string, late
 	}
 	steps.Latest = latest
 	view := reportFlags(pflag.NewFlagSet("report", pflag.ContinueOnError))
-	in, err := e.readAll(ctx, paths, diagnose.Needs, -1)
-	if err != nil {
-		return err
-	}
-	r, _, err := answer(in, report.Options{Steps: steps, Top: view.rows()})
+	r, err := e.openJob(paths, steps, engine.AllRanks).Report(ctx, engine.ReportOptions{Top: view.rows()})
 	if err != nil {
 		return err
 	}
@@ -144,7 +138,7 @@ func (e *Env) reportOn(ctx context.Context, paths []string, pattern string, late
 }
 
 // recordSteps is the steps that record's --steps and --step-range mean to the report.
-func recordSteps(steps, pattern string) (facts.StepOptions, error) {
+func recordSteps(steps, pattern string) (engine.StepOptions, error) {
 	opt, err := stepOptions(steps, reportRange(pattern))
 	opt.Asked = pattern
 	return opt, err

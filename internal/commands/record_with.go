@@ -12,10 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
+	"lacuna/internal/kernelreport"
 	"lacuna/internal/nsight"
-	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
 
@@ -191,7 +190,7 @@ func (e *Env) recordNsys(ctx context.Context, opt withOptions, program, more []s
 }
 
 // timeline is what nsys is to record, and which of its steps are told.
-func (o withOptions) timeline(program, more []string) (nsight.Timeline, facts.StepOptions, error) {
+func (o withOptions) timeline(program, more []string) (nsight.Timeline, engine.StepOptions, error) {
 	what := nsight.Timeline{Output: o.output, Program: program, Memory: o.memory, Delay: o.delay, Duration: o.duration, Extra: more}
 	for _, end := range []string{".sqlite", ".nsys-rep"} {
 		what.Output = strings.TrimSuffix(what.Output, end)
@@ -216,12 +215,8 @@ func (o withOptions) timeline(program, more []string) (nsight.Timeline, facts.St
 }
 
 // tellTimeline prints the report of what was recorded to stderr: stdout is the program's.
-func (e *Env) tellTimeline(ctx context.Context, path string, steps facts.StepOptions, pattern string) error {
-	in, err := e.readAll(ctx, []string{path}, diagnose.Needs, -1)
-	if err != nil {
-		return err
-	}
-	r, _, err := answer(in, report.Options{Steps: steps, Top: 5})
+func (e *Env) tellTimeline(ctx context.Context, path string, steps engine.StepOptions, pattern string) error {
+	r, err := e.openJob([]string{path}, steps, engine.AllRanks).Report(ctx, engine.ReportOptions{Top: 5})
 	if err != nil {
 		return err
 	}
@@ -292,7 +287,11 @@ func (o withOptions) launches(program, more []string) (nsight.Launches, error) {
 
 // tellKernels prints what lacuna kernel says of a report, to stderr as the report of a timeline.
 func (e *Env) tellKernels(ctx context.Context, path string) error {
-	r, err := e.readKernels(ctx, []string{path})
+	in, err := engine.OpenKernels(ctx, []string{path}, e)
+	if err != nil {
+		return err
+	}
+	r, err := in.Report(kernelreport.Options{Launch: -1})
 	if err != nil {
 		return err
 	}

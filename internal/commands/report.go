@@ -2,13 +2,11 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -69,24 +67,18 @@ ones are slow, and what of that counts in a step.`,
 			if err != nil {
 				return err
 			}
-			opt := report.Options{Steps: stepOpt, Top: view.rows()}
+			opt := engine.ReportOptions{Top: view.rows()}
 			if *device >= 0 {
 				d := uint32(*device)
 				opt.Device = &d
 			}
-			inside, err := env.readKernels(ctx, *kernels)
-			if err != nil {
-				return err
+			if len(*kernels) > 0 {
+				if opt.Kernels, err = engine.OpenKernels(ctx, *kernels, env); err != nil {
+					return err
+				}
 			}
-			in, err := env.readAll(ctx, args, diagnose.Needs, *rank)
+			r, err := env.openJob(args, stepOpt, *rank).Report(ctx, opt)
 			if err != nil {
-				return err
-			}
-			r, d, err := answer(in, opt)
-			if err != nil {
-				return err
-			}
-			if err := joinKernels(d, r, in[r.Slowest], opt.Steps, inside); err != nil {
 				return err
 			}
 			if err := view.write(env, r, nextSteps(r, *pattern == "")); err != nil {
@@ -95,55 +87,6 @@ ones are slow, and what of that counts in a step.`,
 			return env.failOn(r, *failOn)
 		}
 	},
-}
-
-// answer is the report of one capture, or of one job's ranks, with the findings of the slowest, and the diagnosis
-// that these are from.
-func answer(in []*facts.Facts, opt report.Options) (*report.Report, *diagnose.Diagnosis, error) {
-	for _, f := range in {
-		f.Asked = opt.Steps
-	}
-	if len(in) > 1 { // which is the slowest is known only when the report is built
-		r, err := report.Build(in, opt)
-		if err != nil {
-			return nil, nil, err
-		}
-		d, err := diagnose.BeginRanks(in, r.Slowest, opt.Steps)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, d, d.AddTo(r)
-	}
-	d, err := diagnose.Begin(in[0], opt.Steps)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in[0].Trace.Info.Path, err)
-	}
-	r, err := report.Build(in, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return r, d, d.AddTo(r)
-}
-
-// answerOf is the report of one of a job's ranks, with its findings in the light of the others.
-func answerOf(in []*facts.Facts, i int, steps facts.StepOptions) (*report.Report, error) {
-	opt := report.Options{Steps: steps}
-	if len(in) == 1 {
-		r, _, err := answer(in, opt)
-		return r, err
-	}
-	for _, f := range in {
-		f.Asked = steps
-	}
-	r, err := report.Build(in[i:i+1], opt)
-	if err != nil {
-		return nil, err
-	}
-	d, err := diagnose.BeginRanks(in, i, steps)
-	if err != nil {
-		return nil, err
-	}
-	return r, d.AddTo(r)
 }
 
 func reportFormats() []string { return []string{"text", "json", "markdown"} }

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,8 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/facts"
-	"lacuna/internal/model"
+	"lacuna/internal/engine"
 	"lacuna/internal/tables"
 	"lacuna/internal/writers"
 )
@@ -118,12 +116,12 @@ func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 }
 
 // stepOptions is which steps the tables are to look at; it is an error to say so to tables that do not.
-func (c statsCall) stepOptions(asked []request) (facts.StepOptions, error) {
+func (c statsCall) stepOptions(asked []engine.Request) (engine.StepOptions, error) {
 	opt, err := stepOptions(*c.steps, *c.ranges)
 	if err != nil || *c.steps == "" && *c.ranges == "" {
 		return opt, err
 	}
-	if slices.ContainsFunc(asked, func(r request) bool { return r.table.BySteps }) {
+	if slices.ContainsFunc(asked, func(r engine.Request) bool { return r.Table.BySteps }) {
 		return opt, nil
 	}
 	var names []string
@@ -137,7 +135,7 @@ func (c statsCall) stepOptions(asked []request) (facts.StepOptions, error) {
 
 // usual prints the usual tables, as far as the capture has them.
 func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
-	sheets, _, err := env.fill(ctx, args, *c.rank, usualRequests(), facts.StepOptions{})
+	sheets, _, err := env.fill(ctx, args, *c.rank, usualRequests(), engine.StepOptions{})
 	if err != nil {
 		return err
 	}
@@ -181,24 +179,9 @@ func tableNames() []string {
 	return names
 }
 
-// A request is a table and the words behind its name.
-type request struct {
-	table *tables.Table
-	args  tables.Args
-}
-
-// needs is the parts of a capture that answer the request.
-func (r request) needs() model.Parts {
-	need := r.table.Needs
-	if r.table.ArgsNeed != nil {
-		need |= r.table.ArgsNeed(r.args)
-	}
-	return need
-}
-
 // parseRequests understands the values of -r: NAME[:WORD[=VALUE]]..., separated by commas.
-func parseRequests(values []string) ([]request, error) {
-	var out []request
+func parseRequests(values []string) ([]engine.Request, error) {
+	var out []engine.Request
 	for _, v := range values {
 		for _, text := range strings.Split(v, ",") {
 			r, err := parseRequest(strings.TrimSpace(text))
@@ -211,13 +194,13 @@ func parseRequests(values []string) ([]request, error) {
 	return out, nil
 }
 
-func parseRequest(text string) (request, error) {
+func parseRequest(text string) (engine.Request, error) {
 	name, words, _ := strings.Cut(text, ":")
 	table, err := findTable(name)
 	if err != nil {
-		return request{}, err
+		return engine.Request{}, err
 	}
-	r := request{table, tables.Args{}}
+	r := engine.Request{Table: table, Args: tables.Args{}}
 	if words == "" {
 		return r, nil
 	}
@@ -234,17 +217,17 @@ func parseRequest(text string) (request, error) {
 		case table.Args[at].Value == "" && given:
 			return r, errCall("-r %s: %s takes no value", text, key)
 		}
-		r.args[key] = value
+		r.Args[key] = value
 	}
 	return r, nil
 }
 
 // groupBy gives the word group-by to the tables that know it.
-func groupBy(asked []request, what string) error {
+func groupBy(asked []engine.Request, what string) error {
 	known := false
 	for _, r := range asked {
-		if slices.ContainsFunc(r.table.Args, func(a tables.Arg) bool { return a.Name == "group-by" }) {
-			r.args["group-by"] = what
+		if slices.ContainsFunc(r.Table.Args, func(a tables.Arg) bool { return a.Name == "group-by" }) {
+			r.Args["group-by"] = what
 			known = true
 		}
 	}
@@ -280,61 +263,23 @@ func findTable(name string) (*tables.Table, error) {
 }
 
 // usualRequests is what is printed when nobody says what: what Nsight Systems prints first, and PyTorch's operators.
-func usualRequests() []request {
-	var out []request
+func usualRequests() []engine.Request {
+	var out []engine.Request
 	for _, name := range []string{"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "op_sum"} {
 		if t, err := findTable(name); err == nil {
-			out = append(out, request{t, tables.Args{}})
+			out = append(out, engine.Request{Table: t, Args: tables.Args{}})
 		}
 	}
 	return out
 }
 
 // fill reads the inputs and answers the requests. What a capture lacks is told in missing; other errors end it.
-func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []request, opt facts.StepOptions) (out []writers.Sheet, missing []error, err error) {
-	var need model.Parts
-	for _, r := range asked {
-		need |= r.needs()
+func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []engine.Request, opt engine.StepOptions) (out []writers.Sheet, missing []error, err error) {
+	sheets, missing, err := e.openJob(paths, opt, rank).Tables(ctx, asked)
+	for _, s := range sheets {
+		out = append(out, writers.Sheet(s))
 	}
-	in, err := e.readAll(ctx, paths, need, rank)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range in {
-		f.Asked = opt
-	}
-	for _, r := range asked {
-		for _, group := range r.groups(in) {
-			path := facts.InputName(group[0], in)
-			sheet := writers.Sheet{Table: r.table, Rows: &tables.Rows{Columns: r.table.Columns}}
-			if len(group) < len(in) {
-				sheet.Input = path
-			}
-			err := r.table.Fill(group, r.args, sheet.Rows)
-			var absent *tables.MissingError
-			switch {
-			case errors.As(err, &absent):
-				missing = append(missing, fmt.Errorf("%s: %w", path, err))
-			case err != nil:
-				return nil, nil, fmt.Errorf("%s: %w", path, err)
-			default:
-				out = append(out, sheet)
-			}
-		}
-	}
-	return out, missing, nil
-}
-
-// groups is the inputs that each make one table.
-func (r request) groups(in []*facts.Facts) [][]*facts.Facts {
-	if r.table.ManyRanks {
-		return [][]*facts.Facts{in}
-	}
-	var out [][]*facts.Facts
-	for i := range in {
-		out = append(out, in[i:i+1])
-	}
-	return out
+	return out, missing, err
 }
 
 // sheetNames is the names of the tables, once each.

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
+	"lacuna/internal/engine"
 	"lacuna/internal/tables"
 	"lacuna/internal/unit"
 	"lacuna/internal/writers"
@@ -67,7 +66,7 @@ func tableHelp(t *tables.Table) string {
 	if t.Origin != "" {
 		paragraph("Equals " + t.Origin + ".")
 	}
-	paragraph("Has what it needs: " + reader.Having(readers.All, t.Needs&^t.Spares) + ".")
+	paragraph("Has what it needs: " + engine.FormatsOf(t) + ".")
 	if len(t.Columns) > 0 {
 		b.WriteString("\nColumns:\n")
 	}

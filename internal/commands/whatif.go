@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/changes"
-	"lacuna/internal/diagnose"
-	"lacuna/internal/facts"
+	"lacuna/internal/engine"
 	"lacuna/internal/pages"
 	"lacuna/internal/report"
 )
@@ -79,23 +78,15 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, err := env.readAll(ctx, args, diagnose.Needs, *c.rank)
-	if err != nil {
-		return err
-	}
-	for _, f := range in {
-		f.Asked = opt
-	}
-	x, of, err := diagnose.WhatIfRanks(in, opt, *c.changes)
-	path := facts.InputName(in[of], in)
-	var cannot *diagnose.CannotError
+	x, of, err := env.openJob(args, opt, *c.rank).WhatIf(ctx, *c.changes)
+	var cannot *engine.CannotReplayError
 	switch {
 	case errors.As(err, &cannot):
-		return &statusError{NoVerdict, fmt.Errorf("%s: cannot be replayed: %s; get it with %s", path, cannot.Why, cannot.Try)}
+		return &statusError{NoVerdict, err}
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
-	if err := c.write(env, in[of], x); err != nil {
+	if err := c.write(env, of, x); err != nil {
 		return err
 	}
 	return notApplied(env, x)
@@ -134,8 +125,8 @@ func findChange(text string) (*changes.Change, error) {
 	return nil, errCall("whatif: %w%s", err, hint)
 }
 
-func (c whatifCall) write(env *Env, f *facts.Facts, x *report.WhatIf) error {
-	return env.show(*c.format, pages.WhatIf(report.InputOf(f), x), x)
+func (c whatifCall) write(env *Env, of report.Input, x *report.WhatIf) error {
+	return env.show(*c.format, pages.WhatIf(of, x), x)
 }
 
 // notApplied tells which changes were not made; then the answer is no.

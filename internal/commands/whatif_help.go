@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"lacuna/internal/changes"
-	"lacuna/internal/model"
-	"lacuna/internal/reader"
-	"lacuna/internal/readers"
+	"lacuna/internal/engine"
 	"lacuna/internal/writers"
 )
 
@@ -111,22 +109,11 @@ func rangesOf(ctx context.Context, path string) []string {
 	if err != nil || !st.Mode().IsRegular() || st.Size() > maxCompleteBytes {
 		return nil
 	}
-	t, err := reader.Open(ctx, path, readers.All, reader.Options{Need: model.PartRanges})
+	names, err := engine.Open([]string{path}, engine.Options{Rank: engine.AllRanks}).RangeNames(ctx)
 	if err != nil {
 		return nil
 	}
-	seen := make(map[model.StringID]bool)
-	var out []string
-	for i, id := range t.Ranges.Name {
-		text := t.Strings.Text(id)
-		if seen[id] || t.Ranges.Kind[i] == model.RangeProfiler || text == "" || len(text) > 60 || strings.ContainsAny(text, "\n\t") {
-			continue
-		}
-		seen[id] = true
-		out = append(out, text)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.DeleteFunc(names, func(text string) bool { return len(text) > 60 || strings.ContainsAny(text, "\n\t") })
 }
 
 // completer finds the values of a flag that may stand for a word, given the call's other words.

@@ -25,20 +25,26 @@ func captureOf(t *testing.T, path string, opt facts.StepOptions) *compare.Captur
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := facts.Of(trace)
-	f.Asked = opt
-	run, err := report.Measures(f, opt)
+	f := facts.With(trace, opt)
+	run, err := report.Measures(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := report.Build([]*facts.Facts{f}, report.Options{Steps: opt})
-	if err == nil {
-		err = diagnose.Add(r, f, opt)
-	}
+	d, err := diagnose.Of([]*facts.Facts{f}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := f.Steps(opt)
+	r, err := report.Build([]*facts.Facts{f}, report.Options{}, func() (report.Judged, error) {
+		found, err := d.Judged(t.Context())
+		if err != nil {
+			return report.Judged{}, err
+		}
+		return *found, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

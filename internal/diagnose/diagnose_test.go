@@ -9,6 +9,7 @@ import (
 
 	"lacuna/internal/evtext"
 	"lacuna/internal/facts"
+	"lacuna/internal/kernelreport"
 	"lacuna/internal/report"
 )
 
@@ -35,12 +36,44 @@ func of(t *testing.T, events string) *facts.Facts {
 	return facts.Of(trace)
 }
 
+// reportOn is the report of a job with the diagnosis of the capture at place self, and of its kernels what inside says; nil: nothing.
+func reportOn(t *testing.T, in []*facts.Facts, self int, inside *kernelreport.Report) *report.Report {
+	t.Helper()
+	d, err := Of(in, self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := report.Build(in, report.Options{}, func() (report.Judged, error) {
+		found, err := d.Judged(t.Context())
+		if err != nil || inside == nil {
+			return *found, err
+		}
+		out := *found
+		out.Kernels, out.KernelReports, err = d.Kernels(t.Context(), inside)
+		return out, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// whatIf is the prediction for the capture at place self.
+func whatIf(t *testing.T, in []*facts.Facts, self int, changes ...string) (*report.WhatIf, error) {
+	t.Helper()
+	d, err := Of(in, self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.WhatIf(t.Context(), changes)
+}
+
 // TestPrefetch: without making batches a step takes what is left on the host, 200 µs; with two workers the
 // half of what making a batch takes.
 func TestPrefetch(t *testing.T) {
 	f := of(t, loader(6, 100_000))
 	for change, wantMs := range map[string]float64{"prefetch:make_batch_data": 0.210, "prefetch:make_batch_data@2": 0.395} {
-		w, err := WhatIf(f, facts.StepOptions{}, []string{change})
+		w, err := whatIf(t, []*facts.Facts{f}, 0, change)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +88,7 @@ func TestPrefetch(t *testing.T) {
 }
 
 func TestNoMatchIsAnAnswer(t *testing.T) {
-	w, err := WhatIf(of(t, loader(6, 100_000)), facts.StepOptions{}, []string{"drop-allocs"})
+	w, err := whatIf(t, []*facts.Facts{of(t, loader(6, 100_000))}, 0, "drop-allocs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +98,7 @@ func TestNoMatchIsAnAnswer(t *testing.T) {
 }
 
 func TestUnknownChange(t *testing.T) {
-	if _, err := WhatIf(of(t, loader(6, 100_000)), facts.StepOptions{}, []string{"faster"}); err == nil || !strings.Contains(err.Error(), "prefetch") {
+	if _, err := whatIf(t, []*facts.Facts{of(t, loader(6, 100_000))}, 0, "faster"); err == nil || !strings.Contains(err.Error(), "prefetch") {
 		t.Errorf("error is %v, want the list of changes", err)
 	}
 }
@@ -75,7 +108,7 @@ func TestCannot(t *testing.T) {
 		"no calls":    "step 0+10\nstep 10+10\nkernel 100+50 a\nkernel 200+50 a\n",
 		"no GPU work": "step 0+10\nstep 10+10\n",
 	} {
-		_, err := WhatIf(of(t, events), facts.StepOptions{}, nil)
+		_, err := whatIf(t, []*facts.Facts{of(t, events)}, 0)
 		var cannot *CannotError
 		if !errors.As(err, &cannot) || cannot.Try == "" {
 			t.Errorf("%s: error is %v", name, err)
@@ -91,13 +124,7 @@ func TestFindings(t *testing.T) {
 		fires bool
 	}{{"starved", 100_000, true}, {"busy", 1_200_000, false}} {
 		f := of(t, loader(8, test.gpuNs))
-		r, err := report.Build([]*facts.Facts{f}, report.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Add(r, f, facts.StepOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		r := reportOn(t, []*facts.Facts{f}, 0, nil)
 		var found *report.Finding
 		for i := range r.Findings {
 			if r.Findings[i].Rule == "input_pipeline" {
@@ -143,13 +170,7 @@ func launching(n int) string {
 // TestBefore: a graph cannot hold a synchronisation, so dropping it comes first and is not counted to the graph.
 func TestBefore(t *testing.T) {
 	f := of(t, launching(8))
-	r, err := report.Build([]*facts.Facts{f}, report.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Add(r, f, facts.StepOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r := reportOn(t, []*facts.Facts{f}, 0, nil)
 	for _, x := range r.Findings {
 		if x.Rule != "launch_bound" {
 			continue

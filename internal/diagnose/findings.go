@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
@@ -28,83 +27,20 @@ const (
 // maxCauses is for how many causes of idle time the idle time because of them is asked: each costs a replay.
 const maxCauses = 8
 
-// Add puts findings, their prices and what else a replay says into a report over the same steps.
-func Add(r *report.Report, f *facts.Facts, opt facts.StepOptions) error {
-	d, err := Begin(f, opt)
-	if err != nil {
-		return err
-	}
-	return d.AddTo(r)
-}
-
-// A Diagnosis is what is found in a capture and what replays of it say, begun but perhaps not finished.
-type Diagnosis struct {
-	found   *rules.Findings
-	k       *replay.Pricer
-	because map[string]float64 // ms of idle time by cause
-	cannot  error              // why it cannot be replayed
-	running sync.WaitGroup
-}
-
-// Begin lets the rules judge a capture and replays it. Rules, replay and whoever builds a report meanwhile look
-// at the same facts and at nothing of each other.
-func Begin(f *facts.Facts, opt facts.StepOptions) (*Diagnosis, error) {
-	steps, err := f.Steps(opt)
-	if err != nil {
-		return nil, err
-	}
-	d := new(Diagnosis)
-	d.running.Go(func() {
-		if d.k, d.cannot = pricer(f, steps); d.cannot == nil {
-			d.because = because(d.k, f)
-		}
-	})
-	d.running.Go(func() { d.found = rules.Run(rules.NewCase(f, steps), rules.All) })
-	return d, nil
-}
-
-// AddTo puts a diagnosis into the report of the same capture over the same steps.
-func (x *Diagnosis) AddTo(r *report.Report) error {
-	x.running.Wait()
-	k, found := x.k, x.found
-	r.Findings = []report.Finding{}
-	for _, a := range found.Abstained {
-		kind := report.CannotTell
-		if a.Lacks {
-			kind = report.LacksPart
-		}
-		r.Abstained = append(r.Abstained, report.Abstained{Rule: a.Rule.ID, Kind: kind, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
-	}
-	if x.cannot != nil {
-		return cannot(r, found, x.cannot)
-	}
-	r.Budget.IdleBecauseOf = x.because
-	now := k.Now()
-	r.Profiler = &report.Profiler{MeasuredStepMs: k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6, LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: k.Program.Overhead.Name}
-	d := &desk{k: k, nowNs: now.Ns, unsure: math.Abs(k.SelfError) > maxSelfError}
-	for i := range found.All {
-		d.price(&found.All[i], r)
-	}
-	d.rank()
-	d.together(r, k)
-	r.Findings = d.out()
-	return nil
-}
-
 // cannot lists what was found without prices.
-func cannot(r *report.Report, found *rules.Findings, err error) error {
+func cannot(out *report.Judged, found *rules.Findings, err error) error {
 	why, ok := err.(*CannotError)
 	if !ok {
 		return err
 	}
-	r.Abstained = append(r.Abstained, report.Abstained{Rule: "whatif", Kind: report.CannotReplay, Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
+	out.Abstained = append(out.Abstained, report.Abstained{Rule: "whatif", Kind: report.CannotReplay, Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
 	for i := range found.All {
 		x := &found.All[i]
 		f := finding(x)
 		if x.Rule.Standing == rules.CostsTime {
 			unpriced(&f, x, "how much it buys cannot be told: the capture cannot be replayed")
 		}
-		r.Findings = append(r.Findings, f)
+		out.Findings = append(out.Findings, f)
 	}
 	return nil
 }
@@ -154,7 +90,7 @@ type priced struct {
 }
 
 // price finds the best of a finding's repairs that can be made.
-func (d *desk) price(x *rules.Finding, r *report.Report) {
+func (d *desk) price(x *rules.Finding, out *report.Judged) {
 	f := finding(x)
 	if x.Rule.Standing != rules.CostsTime {
 		d.worth = append(d.worth, f)
@@ -175,7 +111,7 @@ func (d *desk) price(x *rules.Finding, r *report.Report) {
 		}
 		refused = ""
 		if d.unsure {
-			r.Abstained = append(r.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
+			out.Abstained = append(out.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
 				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
 			d.unpriced(f, x, fmt.Sprintf("how much it buys cannot be told: the replay explains the step only to %.1f %%", 100*d.k.SelfError))
 			return
@@ -279,9 +215,9 @@ func (d *desk) rank() {
 }
 
 // together makes one change after another: what two findings both claim counts once.
-func (d *desk) together(r *report.Report, k *replay.Pricer) {
+func (d *desk) together(k *replay.Pricer) *report.AfterAll {
 	if len(d.priced) == 0 {
-		return
+		return nil
 	}
 	e := k.Program.Edit()
 	before := d.nowNs
@@ -301,7 +237,7 @@ func (d *desk) together(r *report.Report, k *replay.Pricer) {
 		p.f.AfterOthersMs = (before - last.Unprofiled.Ns) / 1e6
 		before = last.Unprofiled.Ns
 	}
-	r.AfterAll = &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6, HighMs: last.Unprofiled.HighNs / 1e6,
+	return &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6, HighMs: last.Unprofiled.HighNs / 1e6,
 		BoundBy: boundBy(pathOf(k, e))}
 }
 

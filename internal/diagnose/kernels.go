@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"regexp"
@@ -25,21 +26,29 @@ const (
 // maxUnmatched is how many kernels without a report are named, and kernels without a place in the timeline.
 const maxUnmatched = 5
 
-// AddKernels joins reports on single kernels to the report of a timeline: each of its kernels that they are about
-// gets what they say, and what its repair buys in a step, by replay. f is the capture that x is of.
-func (x *Diagnosis) AddKernels(r *report.Report, f *facts.Facts, steps *facts.Steps, k *kernelreport.Report) {
-	j := &join{f: f, steps: steps, in: k}
+// Kernels joins reports on single kernels to a timeline: each of its kernels that they are about comes with what they say, and with
+// what its repair buys in a step, by replay. Most gain in a step is first.
+func (x *Diagnosis) Kernels(ctx context.Context, in *kernelreport.Report) ([]report.Kernel, *report.Kernels, error) {
+	if err := x.hold(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer x.release()
+	j := &join{f: x.job.in[x.self], steps: x.job.steps[x.self], in: in}
 	j.timeline()
 	j.match()
-	r.Kernels, r.KernelReports = j.kernels(), j.summary()
-	for i := range r.Kernels {
-		if i < maxPricedKernels && r.Kernels[i].ShareOfStep >= minPricedShare {
-			x.priceKernel(&r.Kernels[i], j.change(&r.Kernels[i]))
+	all := j.kernels()
+	for i := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if i < maxPricedKernels && all[i].ShareOfStep >= minPricedShare {
+			x.priceKernel(&all[i], j.change(&all[i]))
 		}
 	}
-	slices.SortStableFunc(r.Kernels, func(a, b report.Kernel) int {
+	slices.SortStableFunc(all, func(a, b report.Kernel) int {
 		return cmp.Or(cmp.Compare(b.RecoverableMs, a.RecoverableMs), cmp.Compare(b.MsPerStep, a.MsPerStep))
 	})
+	return all, j.summary(), nil
 }
 
 // A join brings a timeline and reports on its kernels together.
@@ -358,7 +367,8 @@ func (j *join) only(re *regexp.Regexp, at int) bool {
 
 // priceKernel replays the step with a kernel's findings repaired, one at a time.
 func (x *Diagnosis) priceKernel(k *report.Kernel, change func(ratio float64) string) {
-	if x.k == nil {
+	pricer, err := x.pricer()
+	if err != nil {
 		k.Notes = append(k.Notes, "what it is worth in a step cannot be replayed from this capture")
 		return
 	}
@@ -368,19 +378,19 @@ func (x *Diagnosis) priceKernel(k *report.Kernel, change func(ratio float64) str
 		if f.Ratio <= 0 || f.Ratio >= 1 || priced == maxPricedFindings {
 			continue
 		}
-		e := x.k.Program.Edit()
+		e := pricer.Program.Edit()
 		text := change(f.Ratio)
 		if applied, err := apply(e, text); err != nil || !applied.Applied {
 			continue
 		}
 		priced++
-		price := x.k.Unprofiled(e)
+		price := pricer.Unprofiled(e)
 		f.Change, f.PredictedMs, f.RecoverableMs = text, price.Unprofiled.Ns/1e6, price.Gain.Ns/1e6
 		f.GainLowMs, f.GainHighMs = price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
 		for _, ratio := range []float64{f.LowRatio, f.HighRatio} {
-			bound := x.k.Program.Edit()
+			bound := pricer.Program.Edit()
 			if applied, err := apply(bound, change(ratio)); ratio > 0 && err == nil && applied.Applied {
-				g := x.k.GainOver(x.k.Program.Edit(), bound)
+				g := pricer.GainOver(pricer.Program.Edit(), bound)
 				f.GainLowMs, f.GainHighMs = min(f.GainLowMs, g.LowNs/1e6), max(f.GainHighMs, g.HighNs/1e6)
 			}
 		}

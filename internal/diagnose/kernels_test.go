@@ -47,24 +47,7 @@ func measured(name string, grid uint32, us, predicted, low, high float64) kernel
 
 func joined(t *testing.T, events string, k *kernelreport.Report) *report.Report {
 	t.Helper()
-	f := of(t, events)
-	d, err := Begin(f, facts.StepOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := report.Build([]*facts.Facts{f}, report.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.AddTo(r); err != nil {
-		t.Fatal(err)
-	}
-	steps, err := f.Steps(facts.StepOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.AddKernels(r, f, steps, k)
-	return r
+	return reportOn(t, []*facts.Facts{of(t, events)}, 0, k)
 }
 
 // A kernel is worth what it takes of the step: the one that could be ten times as fast but takes a hundredth comes last.

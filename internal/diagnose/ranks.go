@@ -7,7 +7,6 @@ import (
 	"lacuna/internal/changes"
 	"lacuna/internal/facts"
 	"lacuna/internal/replay"
-	"lacuna/internal/report"
 	"lacuna/internal/rules"
 )
 
@@ -23,20 +22,25 @@ type jobCase struct {
 	apart string // why they cannot be laid side by side; "": they can
 }
 
-// newJob finds the steps and the common collectives of captures. With an error comes the place of the capture that it is about.
-func newJob(in []*facts.Facts, opt facts.StepOptions) (*jobCase, int, error) {
+// newJob finds the steps and, of several, the common collectives of captures.
+func newJob(in []*facts.Facts) (*jobCase, error) {
 	j := &jobCase{in: in}
-	for i, f := range in {
-		steps, err := f.Steps(opt)
+	for _, f := range in {
+		steps, err := f.Steps()
 		if err != nil {
-			return nil, i, err
+			return nil, fmt.Errorf("%s: %w", facts.InputName(f, in), err)
 		}
 		j.steps = append(j.steps, steps)
 	}
-	j.meet = facts.Meet(in)
-	j.apart = j.whyApart()
-	return j, 0, nil
+	if j.several() {
+		j.meet = facts.Meet(in)
+		j.apart = j.whyApart()
+	}
+	return j, nil
 }
+
+// several says whether there is more than one rank.
+func (j *jobCase) several() bool { return len(j.in) > 1 }
 
 // whyApart says why the ranks cannot be laid side by side, or "".
 func (j *jobCase) whyApart() string {
@@ -65,7 +69,7 @@ func (j *jobCase) whyApart() string {
 // pricer prepares the replay of the capture at place self, with the others if they can be laid side by side.
 func (j *jobCase) pricer(self int) (*replay.Pricer, error) {
 	own, err := program(j.in[self], j.steps[self])
-	if err != nil || j.apart != "" {
+	if err != nil || j.apart != "" || !j.several() {
 		return replayed(own, err)
 	}
 	programs := make([]*replay.Program, len(j.in))
@@ -91,56 +95,17 @@ func replayed(p *replay.Program, err error) (*replay.Pricer, error) {
 	return replay.NewPricer(p), nil
 }
 
+// rules is the capture at place self as the rules see it.
+func (j *jobCase) rules(self int) *rules.Case {
+	c := rules.NewCase(j.in[self], j.steps[self])
+	if j.several() {
+		c.Ranks = &rules.Ranks{Meetings: j.meet, Steps: j.steps, Self: self, Apart: j.whyApart()}
+	}
+	return c
+}
+
 // name is what the capture at a place is called.
 func (j *jobCase) name(i int) string { return facts.InputName(j.in[i], j.in) }
-
-// BeginRanks is Begin for the captures of a job's ranks: the one at place self is judged, in the light of all others.
-func BeginRanks(in []*facts.Facts, self int, opt facts.StepOptions) (*Diagnosis, error) {
-	j, of, err := newJob(in, opt)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", facts.InputName(in[of], in), err)
-	}
-	d := new(Diagnosis)
-	d.running.Go(func() {
-		if d.k, d.cannot = j.pricer(self); d.cannot == nil {
-			d.because = because(d.k, in[self])
-		}
-	})
-	d.running.Go(func() {
-		c := rules.NewCase(in[self], j.steps[self])
-		c.Ranks = &rules.Ranks{Meetings: j.meet, Steps: j.steps, Self: self, Apart: j.whyApart()}
-		d.found = rules.Run(c, rules.All)
-	})
-	return d, nil
-}
-
-// WhatIfRanks predicts the step of a job with changes to all of its ranks, replayed together; of is the place of the capture whose step
-// it is, the slowest, or that an error is about. Of one capture it is WhatIf.
-func WhatIfRanks(in []*facts.Facts, opt facts.StepOptions, wanted []string) (x *report.WhatIf, of int, err error) {
-	if len(in) == 1 {
-		x, err = WhatIf(in[0], opt, wanted)
-		return x, 0, err
-	}
-	j, of, err := newJob(in, opt)
-	if err != nil {
-		return nil, of, err
-	}
-	of = facts.Slowest(j.steps)
-	k, err := j.pricer(of)
-	if err != nil {
-		return nil, of, err
-	}
-	if x, err = ask(k, j.steps[of], wanted); err != nil {
-		return nil, of, err
-	}
-	name := facts.InputName(in[of], in)
-	if j.apart != "" {
-		x.Notes = append(x.Notes, fmt.Sprintf("only the slowest rank was replayed, %s: %s", name, j.apart))
-	} else {
-		x.Notes = append(x.Notes, fmt.Sprintf("%d ranks were replayed together; the step is that of the slowest, %s", len(in), name))
-	}
-	return x, of, nil
-}
 
 // applyToRanks makes a change to a program and to all those that it is replayed with. It was made if it was made to one of them.
 func applyToRanks(c *changes.Change, e *replay.Edit, arg string) (int, error) {

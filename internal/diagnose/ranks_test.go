@@ -47,7 +47,8 @@ func TestRanksTogether(t *testing.T) {
 		"first is late":  {[2]int{900, 100}, 1.002, 0.602},
 		"both alike":     {[2]int{500, 500}, 0.602, 0.602},
 	} {
-		x, _, err := WhatIfRanks(ranksOf(t, 8, test.computeUs), facts.StepOptions{}, []string{"balance-ranks"})
+		in := ranksOf(t, 8, test.computeUs)
+		x, err := whatIf(t, in, slowest(t, in), "balance-ranks")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,8 +60,8 @@ func TestRanksTogether(t *testing.T) {
 
 // TestRanksApart: ranks that cannot be laid side by side are not replayed together, and that is said.
 func TestRanksApart(t *testing.T) {
-	in := ranksOf(t, 8, [2]int{300, 700})
-	x, _, err := WhatIfRanks([]*facts.Facts{in[0], of(t, loader(6, 100_000))}, facts.StepOptions{}, []string{"balance-ranks"})
+	in := []*facts.Facts{ranksOf(t, 8, [2]int{300, 700})[0], of(t, loader(6, 100_000))}
+	x, err := whatIf(t, in, slowest(t, in), "balance-ranks")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,16 +149,19 @@ func diagnosed(t *testing.T, files []string) *report.Report {
 		}
 		in = append(in, facts.Of(trace))
 	}
-	r, err := report.Build(in, report.Options{})
-	if err != nil {
-		t.Fatal(err)
+	return reportOn(t, in, slowest(t, in), nil)
+}
+
+// slowest is the place of the capture that is judged.
+func slowest(t *testing.T, in []*facts.Facts) int {
+	t.Helper()
+	var steps []*facts.Steps
+	for _, f := range in {
+		s, err := f.Steps()
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, s)
 	}
-	d, err := BeginRanks(in, r.Slowest, facts.StepOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.AddTo(r); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return facts.Slowest(steps)
 }

@@ -45,14 +45,7 @@ func reported(t *testing.T, path string) (*report.Report, *facts.Facts) {
 		t.Fatal(err)
 	}
 	f := facts.Of(trace)
-	r, err := report.Build([]*facts.Facts{f}, report.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Add(r, f, facts.StepOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return r, f
+	return reportOn(t, []*facts.Facts{f}, 0, nil), f
 }
 
 // TestRecorded: the steps of a recording are as many and as long as the program's own clock says, the parts of a step make the
@@ -61,7 +54,7 @@ func TestRecorded(t *testing.T) {
 	for _, x := range recordings() {
 		t.Run(x.name, func(t *testing.T) {
 			r, f := reported(t, x.path)
-			steps, err := f.AskedSteps()
+			steps, err := f.Steps()
 			if err != nil || steps.Source != facts.StepsNVTX || len(steps.All) != x.steps-1 { // the last marker only closes a step
 				t.Fatalf("%d steps by %s, want %d: %v", len(steps.All), steps.Source, x.steps-1, err)
 			}

@@ -24,15 +24,6 @@ type CannotError struct{ Why, Try string }
 
 func (e *CannotError) Error() string { return "what if: " + e.Why + "; get it with " + e.Try }
 
-// pricer makes a capture ready to be replayed, or says why it cannot be.
-func pricer(f *facts.Facts, steps *facts.Steps) (*replay.Pricer, error) {
-	p, err := program(f, steps)
-	if err != nil {
-		return nil, err
-	}
-	return replay.NewPricer(p), nil
-}
-
 // program is a capture as a program, if it can be replayed.
 func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 	switch {
@@ -53,19 +44,6 @@ func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 		return nil, &CannotError{"the first step begins with no work that could be found again", "other steps: --steps A:B"}
 	}
 	return p, nil
-}
-
-// WhatIf predicts the step of a capture with changes, given as -x takes them.
-func WhatIf(f *facts.Facts, opt facts.StepOptions, wanted []string) (*report.WhatIf, error) {
-	steps, err := f.Steps(opt)
-	if err != nil {
-		return nil, err
-	}
-	k, err := pricer(f, steps)
-	if err != nil {
-		return nil, err
-	}
-	return ask(k, steps, wanted)
 }
 
 // ask replays a program with changes.

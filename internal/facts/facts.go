@@ -13,8 +13,7 @@ import (
 // Facts is what follows from one capture.
 type Facts struct {
 	Trace *model.Trace
-	// Asked is which steps the user wants; whoever opens a capture may set it before anything is asked.
-	Asked StepOptions
+	steps StepOptions // which steps are looked at
 
 	kept kept
 }
@@ -48,7 +47,7 @@ type kept struct {
 	rangeNames       lazy[*rangeNames]
 	rangeTree        lazy[*RangeTree]
 	selection        lazy[*Selection]
-	steps            keyed[StepOptions, stepsOrError]
+	steps            lazy[stepsOrError]
 	toolWork         lazy[map[model.ThreadRow]interval.Set]
 	trust            lazy[*Trust]
 	twins            lazy[map[int32][]int32]
@@ -59,7 +58,7 @@ type kept struct {
 }
 
 // Of prepares the facts of a capture. Nothing is computed yet.
-func Of(t *model.Trace) *Facts { return &Facts{Trace: t} }
+func Of(t *model.Trace) *Facts { return With(t, StepOptions{}) }
 
-// AskedSteps is the steps that the user wants.
-func (f *Facts) AskedSteps() (*Steps, error) { return f.Steps(f.Asked) }
+// With is Of where the steps to look at were asked for: all facts are of these.
+func With(t *model.Trace, steps StepOptions) *Facts { return &Facts{Trace: t, steps: steps} }

@@ -24,7 +24,7 @@ func of(t *testing.T, events string) *Facts {
 // TestSteps tells how steps are found: source, steps as start+duration, what is left out as start-up.
 func TestSteps(t *testing.T) {
 	golden.Cases(t, "testdata/steps.txtar", func(t *testing.T, events string) string {
-		s, err := of(t, events).Steps(StepOptions{})
+		s, err := of(t, events).Steps()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestSteps(t *testing.T) {
 func TestBudget(t *testing.T) {
 	golden.Cases(t, "testdata/budget.txtar", func(t *testing.T, events string) string {
 		f := of(t, events)
-		s, err := f.Steps(StepOptions{})
+		s, err := f.Steps()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestPinnedSteps(t *testing.T) {
 		{2, 2, false, "--steps 2:2: the capture has 3 steps; give positions from 0 to 3"},
 		{5, 0, true, "--steps 5:: the capture has 3 steps; give positions from 0 to 3"},
 	} {
-		s, err := f.Steps(StepOptions{Pin: true, First: test.first, Last: test.last, Whole: test.whole})
+		s, err := With(f.Trace, StepOptions{Pin: true, First: test.first, Last: test.last, Whole: test.whole}).Steps()
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = fmt.Sprintf("%d-%d", s.Window().StartNs, s.Window().EndNs)

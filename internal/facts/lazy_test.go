@@ -20,7 +20,7 @@ func BenchmarkKept(b *testing.B) {
 		"Launches":    func() { f.Launches() },
 		"CallCauses":  func() { f.CallCauses() },
 		"HostThreads": func() { f.hostThreads() },
-		"Steps":       func() { _, _ = f.Steps(StepOptions{}) },
+		"Steps":       func() { _, _ = f.Steps() },
 	} {
 		ask()
 		b.Run(name, func(b *testing.B) {
@@ -30,7 +30,7 @@ func BenchmarkKept(b *testing.B) {
 			}
 		})
 	}
-	steps, _ := f.Steps(StepOptions{})
+	steps, _ := f.Steps()
 	b.Run("Idleness", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -40,7 +40,7 @@ func TestIdleInLongCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := facts.Of(trace)
-		steps, err := f.Steps(facts.StepOptions{})
+		steps, err := f.Steps()
 		if err != nil {
 			t.Fatal(err)
 		}

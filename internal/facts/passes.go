@@ -175,7 +175,7 @@ func (f *Facts) fillPasses(p *Passes) {
 		}
 	}
 	var edges []int64
-	if steps, err := f.AskedSteps(); err == nil {
+	if steps, err := f.Steps(); err == nil {
 		for _, h := range steps.Host {
 			edges = append(edges, h.StartNs, h.EndNs)
 		}

@@ -37,6 +37,7 @@ type Steps struct {
 	Host    []interval.Span // host steps: start of a marker to start of the next
 	Markers []interval.Span // the marker of each step in All: what the host did for it
 	Busiest Lane            // the stream that the steps are anchored on
+	Pinned  bool            // First and Last were asked for by position
 	Note    string          // what a reader must know, or ""
 }
 
@@ -80,10 +81,11 @@ func (e *StepsError) Error() string {
 	return fmt.Sprintf("%s: the capture has %d steps; give positions from 0 to %d", e.Asked, e.Have, e.Have)
 }
 
-// Steps finds the steps of the capture. The answer is everybody's: it is not to be changed.
-func (f *Facts) Steps(opt StepOptions) (*Steps, error) {
-	a := f.kept.steps.of(f, opt, func(f *Facts) stepsOrError {
-		s, err := f.chooseSteps(opt)
+// Steps finds the steps of the capture that its facts were asked for with. The answer is everybody's: it is not to be
+// changed.
+func (f *Facts) Steps() (*Steps, error) {
+	a := f.kept.steps.of(f, func(f *Facts) stepsOrError {
+		s, err := f.chooseSteps(f.steps)
 		return stepsOrError{s, err}
 	})
 	return a.steps, a.err
@@ -125,7 +127,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 		}
 		return nil, &StepsError{asked, n}
 	}
-	s.First, s.Last = first, last
+	s.First, s.Last, s.Pinned = first, last, true
 	return s, nil
 }
 

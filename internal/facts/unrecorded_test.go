@@ -40,7 +40,7 @@ func TestUnrecorded(t *testing.T) {
 		{"of both the same", 6, 6, 5, ""}, // the sixth has no end: the first kernel of a seventh is not there
 		{"no step whole", 8, 0, 7, ""},    // not known to be the end: of the second thread nothing was ever recorded
 	} {
-		s, err := of(t, capture(c.first, c.second)).Steps(StepOptions{})
+		s, err := of(t, capture(c.first, c.second)).Steps()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,17 +50,17 @@ func TestUnrecorded(t *testing.T) {
 	}
 	// The second thread's only kernel is before the first step: then no step is whole, and all are kept.
 	early := of(t, "call t2 c90 -50+5 cudaLaunchKernel\nkernel s7 c90 -40+10 k\n"+capture(8, 0))
-	s, err := early.Steps(StepOptions{})
+	s, err := early.Steps()
 	if err != nil || s.Last != 7 || !strings.Contains(s.Note, "every step") {
 		t.Errorf("none whole: steps %d to %d of %d; %q, %v", s.First, s.Last, len(s.All), s.Note, err)
 	}
 	// Of two windows the one that is looked at is not changed for what is missing at its end.
 	last := of(t, "windows -300 end=-50\nwindows 0 end=900\nrange t1 -300+100 step_90\ncall t1 c91 -299+5 cudaLaunchKernel\nkernel s7 c91 -290+10 k\n"+
 		"range t1 -200+100 step_91\ncall t1 c92 -199+5 cudaLaunchKernel\nkernel s7 c92 -190+10 k\ncall t2 c90 -180+5 cudaLaunchKernel\nkernel s7 c90 -170+10 k\n"+capture(8, 0))
-	if s, err = last.Steps(StepOptions{Latest: true}); err != nil || s.Steady()[0].StartNs < 0 || !strings.Contains(s.Note, "every step") {
+	if s, err = With(last.Trace, StepOptions{Latest: true}).Steps(); err != nil || s.Steady()[0].StartNs < 0 || !strings.Contains(s.Note, "every step") {
 		t.Errorf("of the last window none whole: steps %d to %d of %d; %q, %v", s.First, s.Last, len(s.All), s.Note, err)
 	}
-	if s, err = of(t, capture(8, 5)).Steps(StepOptions{Pin: true, First: 4, Last: 7}); err != nil || s.Last != 7 {
+	if s, err = With(of(t, capture(8, 5)).Trace, StepOptions{Pin: true, First: 4, Last: 7}).Steps(); err != nil || s.Last != 7 {
 		t.Errorf("asked for steps 4 to 6: %+v, %v", s, err)
 	}
 }

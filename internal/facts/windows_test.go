@@ -22,7 +22,7 @@ func TestWindows(t *testing.T) {
 		step(500+i, 10_000+int64(i)*100)
 	}
 	f := of(t, b.String())
-	s, err := f.Steps(StepOptions{})
+	s, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,17 +36,17 @@ func TestWindows(t *testing.T) {
 	}
 	fewer := of(t, b.String()+"range t1 20000+100 step_600\ncall t1 c90 20001+5 cudaLaunchKernel\nkernel s7 c90 20010+80 k\n"+
 		"range t1 20100+100 step_601\ncall t1 c91 20101+5 cudaLaunchKernel\nkernel s7 c91 20110+80 k\nwindows 20000 end=20300\n")
-	if s, err = fewer.Steps(StepOptions{Latest: true}); err != nil || s.Last-s.First != 1 || s.Steady()[0].StartNs != 20_010 || !strings.Contains(s.Note, fmt.Sprintf("the last, which is --steps %d:%d", s.First, s.Last)) {
+	if s, err = With(fewer.Trace, StepOptions{Latest: true}).Steps(); err != nil || s.Last-s.First != 1 || s.Steady()[0].StartNs != 20_010 || !strings.Contains(s.Note, fmt.Sprintf("the last, which is --steps %d:%d", s.First, s.Last)) {
 		t.Errorf("the latest: %+v, %v", s, err)
 	}
-	if s, err = fewer.Steps(StepOptions{}); err != nil || s.Last-s.First != 8 {
+	if s, err = fewer.Steps(); err != nil || s.Last-s.First != 8 {
 		t.Errorf("the longest of three: %+v, %v", s, err)
 	}
-	if s, err = f.Steps(StepOptions{Pin: true, First: 0, Last: 2}); err != nil || s.Last != 2 {
+	if s, err = With(f.Trace, StepOptions{Pin: true, First: 0, Last: 2}).Steps(); err != nil || s.Last != 2 {
 		t.Errorf("asked for steps 0 to 2: %v", err)
 	}
 	none := of(t, "windows 0 end=100\nwindows 1000 end=1300\nkernel s7 c1 10+50 a\nkernel s7 c2 1010+200 b\n")
-	if s, err = none.Steps(StepOptions{}); err != nil || len(s.All) != 1 || s.All[0].StartNs < 1000 {
+	if s, err = none.Steps(); err != nil || len(s.All) != 1 || s.All[0].StartNs < 1000 {
 		t.Errorf("without steps: %+v, %v", s, err)
 	}
 }

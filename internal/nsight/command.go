@@ -157,15 +157,3 @@ var quantifiers = regexp.MustCompile(`[@,\[\]/*+]`)
 // rangeFilter is ncu's expression of a push/pop range of the default domain by its whole name; the slash at the end says
 // that it is one of push and pop.
 func rangeFilter(name string) string { return quantifiers.ReplaceAllString(name, `\$0`) + "/" }
-
-// Exactly is a regular expression that matches these names and nothing else.
-func Exactly(names []string) string {
-	var quoted []string
-	for _, n := range names {
-		quoted = append(quoted, regexp.QuoteMeta(n))
-	}
-	if len(quoted) == 1 {
-		return "^" + quoted[0] + "$"
-	}
-	return "^(" + strings.Join(quoted, "|") + ")$"
-}

@@ -1,10 +1,11 @@
 package nsight
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"lacuna/internal/kernelname"
 )
 
 func quote(s string) string {
@@ -43,7 +44,7 @@ func TestLaunches(t *testing.T) {
 		want string
 	}{
 		{"all", Launches{Clock: ClockBase}, "ncu --set full --import-source yes --target-processes all --clock-control base --force-overwrite --export out ./app -n 3"},
-		{"some", Launches{Name: Exactly([]string{"a<int>", "b"}), NameBase: "demangled", Skip: 4, Count: 2, Clock: ClockNone, Log: "x.log"},
+		{"some", Launches{Name: kernelname.Exactly([]string{"a<int>", "b"}), NameBase: "demangled", Skip: 4, Count: 2, Clock: ClockNone, Log: "x.log"},
 			"ncu --set full --import-source yes --target-processes all --clock-control none --kernel-name-base demangled --kernel-name 'regex:^(a<int>|b)$' --launch-skip 4 --launch-count 2 --log-file x.log --force-overwrite --export out ./app -n 3"},
 		{"range", Launches{Set: "basic", Range: "step 1/2", Threads: true, Clock: ClockBase, Count: 1},
 			`ncu --set basic --import-source yes --target-processes all --clock-control base --nvtx --nvtx-include 'step 1\/2/' --nvtx-push-pop-scope process --launch-count 1 --force-overwrite --export out ./app -n 3`},
@@ -51,22 +52,6 @@ func TestLaunches(t *testing.T) {
 		test.in.Output, test.in.Program = "out", []string{"./app", "-n", "3"}
 		if got := test.in.Command("ncu").Words(quote); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
-		}
-	}
-}
-
-// A pattern of exact names matches those and no others, whatever stands in them.
-func TestExactly(t *testing.T) {
-	names := []string{"void f<(int)4>(float*)", "a.b", "c$"}
-	re := regexp.MustCompile(Exactly(names))
-	for _, n := range names {
-		if !re.MatchString(n) {
-			t.Errorf("%s does not match %s", re, n)
-		}
-	}
-	for _, n := range []string{"axb", "a.bc", "za.b", "c"} {
-		if re.MatchString(n) {
-			t.Errorf("%s matches %s", re, n)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestSelfError(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := facts.Of(trace)
-		steps, err := f.Steps(facts.StepOptions{})
+		steps, err := f.Steps()
 		if err != nil {
 			t.Fatal(err)
 		}

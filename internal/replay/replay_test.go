@@ -19,7 +19,7 @@ func build(t *testing.T, events string) *Program {
 		t.Fatal(err)
 	}
 	f := facts.Of(trace)
-	steps, err := f.Steps(facts.StepOptions{})
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

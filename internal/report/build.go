@@ -16,7 +16,6 @@ const Needs = model.PartsGPU | model.PartCalls | model.PartSyncs | model.PartOps
 
 // Options says what to report on. The zero value is everything, with the usual lengths of lists.
 type Options struct {
-	Steps  facts.StepOptions
 	Device *uint32 // only this device; nil: all
 	Top    int     // rows of each list; 0: 10
 }
@@ -34,12 +33,25 @@ type one struct {
 	gaps    [][]facts.IdleGap // by budget
 }
 
-// Build makes the report of one capture, or of the captures of one job's ranks.
-func Build(in []*facts.Facts, opt Options) (*Report, error) {
+// Judged is what rules and replays say of the input that a report judges, the slowest. The zero value says nothing.
+type Judged struct {
+	Findings      []Finding
+	Abstained     []Abstained        // what rules and replays could not judge
+	Profiler      *Profiler          // nil: the capture cannot be replayed
+	IdleBecauseOf map[string]float64 // ms of a step by cause; nil: the capture cannot be replayed
+	AfterAll      *AfterAll          // nil: nothing that is found has a price
+
+	Kernels       []Kernel // what reports on single kernels say, most gain in a step first
+	KernelReports *Kernels // nil: none was given
+}
+
+// Build makes the report of one capture, or of the captures of one job's ranks. judged is asked last: it may be at work meanwhile. No
+// list of the report is nil.
+func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Report, error) {
 	if opt.Top == 0 {
 		opt.Top = defaultTop
 	}
-	r := &Report{Schema: Schema, Findings: []Finding{}}
+	r := &Report{Schema: Schema, PerDevice: []Device{}}
 	var all []*one
 	var steps []*facts.Steps
 	for _, f := range in {
@@ -68,13 +80,20 @@ func Build(in []*facts.Facts, opt Options) (*Report, error) {
 	r.TopSyncs = slowest.topSyncs(opt.Top)
 	r.Gaps = slowest.longestGaps(opt.Top)
 	r.Inside = slowest.inside()
-	r.Abstained = abstained(all)
+	said, err := judged()
+	if err != nil {
+		return nil, err
+	}
+	r.Findings = append([]Finding{}, said.Findings...)
+	r.Abstained = append(abstained(all), said.Abstained...)
+	r.Profiler, r.AfterAll, r.Budget.IdleBecauseOf = said.Profiler, said.AfterAll, said.IdleBecauseOf
+	r.Kernels, r.KernelReports = said.Kernels, said.KernelReports
 	return r, nil
 }
 
 // look finds the steps of a capture and divides its window.
 func look(f *facts.Facts, opt Options) (*one, error) {
-	steps, err := f.Steps(opt.Steps)
+	steps, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +121,8 @@ func InputOf(f *facts.Facts) Input {
 	info := &f.Trace.Info
 	in := Input{Path: info.Path, Format: info.Format, Producer: info.Producer, Host: info.Host, GPUs: []GPU{}}
 	if info.Rank >= 0 {
-		in.Rank = &info.Rank
+		rank := info.Rank // a copy: who keeps the answer keeps no capture
+		in.Rank = &rank
 	}
 	used := f.Devices()
 	for _, d := range f.Trace.Devices {

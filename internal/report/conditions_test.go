@@ -44,7 +44,7 @@ counter track=6 120us value=1
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Measures(facts.Of(trace), facts.StepOptions{})
+	run, err := Measures(facts.Of(trace))
 	if err != nil {
 		t.Fatal(err)
 	}

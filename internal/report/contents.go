@@ -109,7 +109,7 @@ func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 	t := f.Trace
 	var all []*one
 	for _, rank := range ranks {
-		steps, err := rank.Steps(facts.StepOptions{})
+		steps, err := rank.Steps()
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,8 @@ func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 		Tables: []NameCount{}, Meta: []NameText{},
 	}
 	if info.Rank >= 0 {
-		c.Rank = &info.Rank
+		rank := info.Rank // a copy, as in InputOf
+		c.Rank = &rank
 	}
 	first, last, any := extent(t)
 	if any {

@@ -35,7 +35,7 @@ func TestInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Build([]*facts.Facts{facts.Of(trace)}, Options{})
+	r, err := Build([]*facts.Facts{facts.Of(trace)}, Options{}, unjudged)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ const leastShare = 1e-4
 
 // Measures is what a capture says of a run, step by step, in the names of package measure. Work counts in the step in
 // which it starts, host time in the host's step.
-func Measures(f *facts.Facts, opt facts.StepOptions) (*measure.Run, error) {
-	steps, err := f.Steps(opt)
+func Measures(f *facts.Facts) (*measure.Run, error) {
+	steps, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}

@@ -22,11 +22,11 @@ func TestMeasuresAreTheReports(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := facts.Of(trace)
-			run, err := Measures(f, facts.StepOptions{})
+			run, err := Measures(f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := Build([]*facts.Facts{f}, Options{Top: 1000})
+			want, err := Build([]*facts.Facts{f}, Options{Top: 1000}, unjudged)
 			if err != nil {
 				t.Fatal(err)
 			}

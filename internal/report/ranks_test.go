@@ -49,7 +49,7 @@ func TestRanksOfFiles(t *testing.T) {
 		{slices.Concat(ranksOf(t, "a", 0, 1), ranksOf(t, "b", 2, 3)), "a: of the file", "a, rank 1", 2000},
 		{slices.Concat(ranksOf(t, "a", 0), ranksOf(t, "b", 1)), "rank 0: of the file", "a", 2000},
 	} {
-		r, err := Build(tt.in, Options{})
+		r, err := Build(tt.in, Options{}, unjudged)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestRhythmAgreesWithMarkers(t *testing.T) {
 	agree, none := 0, 0
 	for _, file := range files {
 		f := open(t, file)
-		want, err := f.Steps(facts.StepOptions{})
+		want, err := f.Steps()
 		if err != nil || !want.Device {
 			t.Errorf("%s: no device steps by its markers: %v", file, err)
 			continue
@@ -36,7 +36,7 @@ func TestRhythmAgreesWithMarkers(t *testing.T) {
 		wantNs := want.Window().LenNs() / int64(len(want.Steady()))
 		f = open(t, file)
 		hideMarkers(f.Trace)
-		got, err := f.Steps(facts.StepOptions{})
+		got, err := f.Steps()
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

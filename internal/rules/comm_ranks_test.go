@@ -24,7 +24,7 @@ func rankOf(t *testing.T, number int32, gemmUs, collectiveUs [4]int, kernel stri
 	}
 	trace.Info.Rank = number
 	f := facts.Of(trace)
-	steps, err := f.Steps(facts.StepOptions{})
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ kernel s20 c4 40us+5us ncclDevKernel_AllReduce_Sum_f32_RING_LL
 		t.Fatal(err)
 	}
 	f := facts.Of(trace)
-	steps, err := f.Steps(facts.StepOptions{})
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func load(t testing.TB, path string, change func(*model.Trace)) *Case {
 		change(trace)
 	}
 	f := facts.Of(trace)
-	steps, err := f.Steps(facts.StepOptions{})
+	steps, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ var (
 	needCalls = Need{"CUDA calls", func(f *facts.Facts) bool { return f.Trace.Calls.Len() > 0 },
 		"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
 	needSteps = Need{"steps", func(f *facts.Facts) bool {
-		s, err := f.AskedSteps()
+		s, err := f.Steps()
 		return err == nil && s.Source != facts.StepsNone
 	},
 		"torch.cuda.nvtx.range_push(f\"step_{i}\"), prof.step() in torch.profiler, or --step-range NAME"}

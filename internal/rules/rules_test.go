@@ -23,7 +23,7 @@ func TestRules(t *testing.T) {
 					t.Fatal(err)
 				}
 				f := facts.Of(trace)
-				steps, err := f.Steps(facts.StepOptions{})
+				steps, err := f.Steps()
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -45,7 +45,7 @@ func fillKernels(in []*facts.Facts, _ Args, out *Rows) error {
 	if t := f.Trace; t.Kernels.Len()+t.GraphRuns.Len() == 0 {
 		return &MissingError{"kernels", "kernels", tryCUDA}
 	}
-	s, err := f.AskedSteps()
+	s, err := f.Steps()
 	if err != nil {
 		return err
 	}

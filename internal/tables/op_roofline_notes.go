@@ -74,7 +74,7 @@ func (r *roofline) noteDevices(add func(string, ...any)) {
 
 // noteUtilisation says how much of the step the matrix units would need at their peaks.
 func (r *roofline) noteUtilisation(add func(string, ...any)) {
-	s, err := r.f.AskedSteps()
+	s, err := r.f.Steps()
 	if err != nil || !s.Device || s.Window().LenNs() == 0 {
 		return
 	}

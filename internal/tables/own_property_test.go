@@ -179,7 +179,7 @@ func checkOpSums(t *testing.T, seed uint64, f *facts.Facts) {
 // checkSteps: each step's parts are those of its budget, and add up to it.
 func checkSteps(t *testing.T, seed uint64, f *facts.Facts) {
 	t.Helper()
-	s, err := f.Steps(facts.StepOptions{})
+	s, err := f.Steps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 	if f.Trace.Ranges.Len() == 0 {
 		return &MissingError{"phases", "named ranges", "name the parts of the loop, " + howToName}
 	}
-	s, err := f.AskedSteps()
+	s, err := f.Steps()
 	if err != nil {
 		return err
 	}

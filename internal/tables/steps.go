@@ -34,7 +34,7 @@ left out of the means of a report. In the order of time.`,
 
 func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 	f := in[0]
-	s, err := f.AskedSteps()
+	s, err := f.Steps()
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 	}
 	work := f.Work().Len() > 0
 	for i, b := range f.PerStep(s) {
-		if f.Asked.Pin && (i < s.First || i >= s.Last) {
+		if s.Pinned && (i < s.First || i >= s.Last) {
 			continue // not asked for
 		}
 		span := s.All[i]

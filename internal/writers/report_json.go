@@ -7,31 +7,8 @@ import (
 	"lacuna/internal/report"
 )
 
-// ReportJSON writes a report by the JSON contract. Lists that are empty are [], never null.
-func ReportJSON(w io.Writer, r *report.Report) error {
-	full := *r
-	notNil(&full.Inputs)
-	full.Inputs = append([]report.Input{}, full.Inputs...)
-	for i := range full.Inputs {
-		notNil(&full.Inputs[i].GPUs)
-	}
-	notNil(&full.Steps.Startup)
-	notNil(&full.Steps.EachMs)
-	notNil(&full.PerDevice)
-	notNil(&full.TopKernels)
-	notNil(&full.TopOps)
-	notNil(&full.TopCopies)
-	notNil(&full.TopSyncs)
-	notNil(&full.Gaps)
-	notNil(&full.Findings)
-	notNil(&full.Abstained)
-	notNil(&full.Capture.Losses)
-	notNil(&full.Capture.Warnings)
-	if full.Budget.IdleByHost == nil {
-		full.Budget.IdleByHost = map[string]float64{}
-	}
-	return JSON(w, full)
-}
+// ReportJSON writes a report by the JSON contract.
+func ReportJSON(w io.Writer, r *report.Report) error { return JSON(w, r) }
 
 func notNil[T any](list *[]T) {
 	if *list == nil {

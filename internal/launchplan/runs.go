@@ -1,4 +1,4 @@
-package nsight
+package launchplan
 
 import (
 	"cmp"
@@ -145,7 +145,7 @@ func (c *chooser) run(p *Plan, picks []int, marker string, where interval.Span) 
 			out.Range = "" // launched in another step only
 		}
 	}
-	out.Name = Exactly(names)
+	out.Name = kernelname.Exactly(names)
 	for i := 0; i <= last; i++ {
 		switch {
 		case !slices.Contains(names, c.filter[i]) || out.Range != "" && !c.inside(c.launched[i], where):

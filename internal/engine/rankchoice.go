@@ -1,30 +1,13 @@
-package commands
+package engine
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"lacuna/internal/facts"
 	"lacuna/internal/measure"
-	"lacuna/internal/model"
 )
-
-// byRank takes a capture apart: one for each rank that is merged in it, in their order. Whatever a command says of steps,
-// streams or kernels, it says of one of these; a capture of one rank comes back as it is.
-func byRank(f *facts.Facts) []*facts.Facts {
-	traces := model.ByRank(f.Trace)
-	if len(traces) == 1 {
-		return []*facts.Facts{f}
-	}
-	var out []*facts.Facts
-	for _, t := range traces {
-		out = append(out, facts.Of(t))
-	}
-	return out
-}
 
 // rankNumbers is the ranks that captures say they are.
 func rankNumbers(in []*facts.Facts) (out []int32) {
@@ -36,29 +19,12 @@ func rankNumbers(in []*facts.Facts) (out []int32) {
 	return out
 }
 
-// rankList is ranks for people: 0, 1, 2.
-func rankList(ranks []int32) string {
-	var words []string
-	for _, r := range ranks {
-		words = append(words, strconv.Itoa(int(r)))
-	}
-	return strings.Join(words, ", ")
-}
-
-// noRank is the error of a --rank that no input is.
-func noRank(rank int, have []int32) error {
-	if len(have) == 0 {
-		return errCall("--rank %d: no input says which rank it is", rank)
-	}
-	return errCall("--rank %d: no input is that rank (have %s)", rank, rankList(have))
-}
-
 // rankLabel names the label of a run that says which rank of its recording it is.
 const rankLabel = "rank"
 
-// A rankChoice is which rank a comparison looks at where a file holds several: that of --rank; else the one that an earlier input
-// is of; else the slowest of the first such file, as a report judges it. Of all other files it is the same rank: ranks may do
-// different work, and are no repeats of one another.
+// A rankChoice is which rank a comparison looks at where a file holds several: that of --rank; else the one that an
+// earlier input is of; else the slowest of the first such file, as a report judges it. Of all other files it is the
+// same rank: ranks may do different work, and are no repeats of one another.
 type rankChoice struct {
 	asked bool
 	rank  int32 // -1: not chosen
@@ -72,16 +38,9 @@ func newRankChoice(rank int) *rankChoice {
 	return &rankChoice{asked: rank >= 0, rank: int32(max(rank, -1))}
 }
 
-// checkRank refuses numbers that are no rank.
-func checkRank(command string, rank int) error {
-	if rank < -1 || rank > math.MaxInt32 {
-		return errCall("%s: --rank counts from 0, and ends at %d", command, math.MaxInt32)
-	}
-	return nil
-}
-
 // choose is the place, among the ranks of one file, of the one to look at; -1: the file is of another rank than --rank.
-func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, error) {
+func (c *rankChoice) choose(r *ranks) (int, error) {
+	in := r.in
 	path, have := in[0].Trace.Info.Path, rankNumbers(in)
 	if len(in) == 1 {
 		switch own := in[0].Trace.Info.Rank; {
@@ -98,7 +57,7 @@ func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, erro
 	case c.asked:
 		why = "as --rank says"
 	case c.rank < 0:
-		i, err := slowest(in, opt)
+		i, err := r.slowest()
 		if err != nil {
 			return 0, err
 		}
@@ -111,7 +70,7 @@ func (c *rankChoice) choose(in []*facts.Facts, opt facts.StepOptions) (int, erro
 		c.met = append(c.met, have...)
 		return -1, nil
 	case i < 0:
-		return 0, errCall("%s: holds ranks %s, not %d, which %s is; --rank takes one that both have", path, rankList(have), c.rank, c.of)
+		return 0, &OtherRanksError{path, have, c.rank, c.of}
 	}
 	if c.first == "" {
 		c.first = fmt.Sprintf("of ranks %s in %s, rank %d is taken: %s", rankList(have), path, c.rank, why)
@@ -185,7 +144,7 @@ func (c *rankChoice) sameIn(runs []*measure.Run, where string) ([]*measure.Run, 
 		}
 	}
 	if len(out) == 0 {
-		return nil, errCall("%s: its runs are of rank %s, not of %d, which was taken of the new runs; --rank takes one", where, rankList(others), c.rank)
+		return nil, &OtherRanksError{Where: where, Have: others, Rank: c.rank}
 	}
 	return out, nil
 }
@@ -196,25 +155,5 @@ func (c *rankChoice) some(n int) error {
 		return nil
 	}
 	slices.Sort(c.met)
-	return noRank(int(c.rank), slices.Compact(c.met))
-}
-
-// tell says on stderr which ranks were taken.
-func (c *rankChoice) tell(env *Env) {
-	for _, text := range c.said() {
-		env.remark("%s", text)
-	}
-}
-
-// slowest is the place of the capture that a report on all would judge.
-func slowest(in []*facts.Facts, opt facts.StepOptions) (int, error) {
-	var all []*facts.Steps
-	for _, f := range in {
-		steps, err := f.Steps(opt)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", facts.InputName(f, in), err)
-		}
-		all = append(all, steps)
-	}
-	return facts.Slowest(all), nil
+	return &NoRankError{int(c.rank), slices.Compact(c.met)}
 }

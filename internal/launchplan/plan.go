@@ -1,4 +1,5 @@
-package nsight
+// Package launchplan chooses the launches of a timeline that are worth a kernel report, and the runs of ncu that make it.
+package launchplan
 
 import (
 	"cmp"
@@ -68,8 +69,8 @@ func (e *NothingError) Error() string { return e.Why }
 //     not matter when the timeline began. Else launches are counted from the timeline's first.
 //  4. One run of ncu has one filter, one skip and one count, so it profiles every match from the first launch wanted to
 //     the last. Picks share a run while that is at most maxReplayed launches; the others get runs of their own.
-func Choose(f *facts.Facts, opt facts.StepOptions, w Wish) (*Plan, error) {
-	steps, err := f.Steps(opt)
+func Choose(f *facts.Facts, w Wish) (*Plan, error) {
+	steps, err := f.Steps()
 	if err != nil {
 		return nil, err
 	}

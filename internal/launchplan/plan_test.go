@@ -1,4 +1,4 @@
-package nsight
+package launchplan
 
 import (
 	"errors"
@@ -69,7 +69,7 @@ func choose(t *testing.T, text string, w Wish) (*Plan, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Choose(facts.Of(trace), facts.StepOptions{}, w)
+	return Choose(facts.Of(trace), w)
 }
 
 func (p *Plan) text() string {
