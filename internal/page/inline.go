@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ type Text []Span
 type Span struct {
 	Kind Kind
 	Text string
+	Max  int     // columns that text and Markdown show of it; 0: as its kind has
 	At   []Place // where in the captures it can be seen
 }
 
@@ -49,6 +51,9 @@ func Of(kind Kind, s string) Text { return Text{{Kind: kind, Text: s}} }
 
 // T is plain text.
 func T(s string) Text { return Of(Plain, s) }
+
+// Excerpt is words out of a file of which so many columns are enough.
+func Excerpt(s string, columns int) Text { return Text{{Text: s, Max: columns}} }
 
 // Num is a figure with its unit.
 func Num(s string) Text { return Of(Number, s) }
@@ -106,11 +111,23 @@ func (t Text) plain(s string) Text {
 
 // add appends a span; plain text goes on with plain text.
 func (t Text) add(s Span) Text {
-	if n := len(t); n > 0 && s.Kind == t[n-1].Kind && s.Kind == Plain && len(s.At)+len(t[n-1].At) == 0 {
+	if n := len(t); n > 0 && goesOn(s) && goesOn(t[n-1]) {
 		t[n-1].Text += s.Text
 		return t
 	}
 	return append(t, s)
+}
+
+// goesOn says whether a span is plain text that may be one with its neighbour.
+func goesOn(s Span) bool { return s.Kind == Plain && s.Max == 0 && len(s.At) == 0 }
+
+// Seen is a text with where in the captures it can be seen.
+func Seen(t Text, at ...Place) Text {
+	out := slices.Clone(t)
+	for i := range out {
+		out[i].At = at
+	}
+	return out
 }
 
 // Join is texts one after the other.
@@ -153,7 +170,7 @@ func Sentence(t Text) Text {
 		return t
 	}
 	out := append(Text(nil), t...)
-	if first := &out[0]; first.Kind == Plain && first.Text != "" {
+	if first := &out[0]; first.Kind == Plain && first.Text != "" && first.Text[0] >= 'a' && first.Text[0] <= 'z' {
 		first.Text = strings.ToUpper(first.Text[:1]) + first.Text[1:]
 	}
 	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
