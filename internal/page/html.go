@@ -80,10 +80,7 @@ func (h *hypertext) block(b Block) {
 	case Prose:
 		h.prose(b)
 	case Item:
-		h.element("h4", "", h.text(b.Mark)+" "+h.inline(b.Title))
-		h.raw("<div class=\"item\">\n")
-		h.blocks(b.Body)
-		h.raw("</div>\n")
+		h.item(b)
 	case Fold:
 		h.fold(h.text(b.Title), b.Open, b.Blocks)
 	case Table:
@@ -111,6 +108,17 @@ func (h *hypertext) block(b Block) {
 	case Next:
 		h.next(b)
 	}
+}
+
+func (h *hypertext) item(x Item) {
+	mark := ""
+	if x.Mark != "-" {
+		mark = h.text(x.Mark) + " "
+	}
+	h.element("h4", "", mark+h.inline(x.Title))
+	h.raw("<div class=\"item\">\n")
+	h.blocks(x.Body)
+	h.raw("</div>\n")
 }
 
 func (h *hypertext) section(s Section) {
@@ -150,8 +158,12 @@ func (h *hypertext) inline(x Text) string {
 		text := h.text(s.Text)
 		switch s.Kind {
 		case Plain:
+			if at := places(s.At); at != "" {
+				text = "<span" + at + ">" + text + "</span>"
+			}
 			b.WriteString(text)
-			continue
+		case indentation:
+			b.WriteString("&emsp;")
 		case Number:
 			b.WriteString("<b class=\"n\"" + places(s.At) + ">" + text + "</b>")
 		case Strong:

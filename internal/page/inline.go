@@ -30,6 +30,8 @@ const (
 	Path        // a file; has a line of its own
 	Word        // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
 	Strong      // what must not be overlooked
+
+	indentation // sets a row of Markdown or HTML in
 )
 
 // A Place is where in a capture something can be seen. What does not apply is nil or "".
@@ -162,6 +164,9 @@ func (t Text) String() string {
 
 // Empty says whether there is nothing to read.
 func (t Text) Empty() bool { return t.String() == "" }
+
+// inner is the name of a part in a row of Markdown or HTML below the whole's.
+func inner(name Text) Text { return Join(Text{{Kind: indentation, Text: " "}}, name) }
 
 // Sentence begins a text with a capital letter and ends it with a full stop. Names keep their first letter.
 func Sentence(t Text) Text {

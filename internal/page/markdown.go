@@ -147,6 +147,8 @@ func (m *markdown) inline(x Text) string {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
 			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
+		case s.Kind == indentation:
+			b.WriteString("&emsp;")
 		case s.Max > 0:
 			b.WriteString(m.text(m.Fit(m.Clean(s.Text), s.Max)))
 		case s.Kind == Word:
@@ -254,7 +256,7 @@ func (m *markdown) breakdown(b Breakdown) {
 		if p.Block != "" {
 			name = Join(T(p.Block+" "), name)
 		} else if p.Inner {
-			name = Join(T("\u2003"), name)
+			name = inner(name)
 		}
 		rows = append(rows, []Text{name, T(p.Figure), T(p.Share)})
 	}
@@ -271,7 +273,7 @@ func (m *markdown) meters(x Meters) {
 	for _, r := range x.Rows {
 		name := r.Name
 		if r.Inner {
-			name = Join(T("\u2003"), name)
+			name = inner(name)
 		}
 		rows = append(rows, []Text{name, T(r.Figure + " %"), T(Layout{}.meter(r.Share, 20, "")), r.Note})
 	}

@@ -46,8 +46,8 @@ type Item struct {
 	Body  []Block // indented under the title
 }
 
-// A Fold is detail that the text form leaves out unless it is open; Markdown and HTML show it on a click, or at once if it
-// is open.
+// A Fold is detail that the text form leaves out unless it is open; Markdown and HTML show it on a click, or at once if
+// it is open.
 type Fold struct {
 	Title  string
 	Open   bool

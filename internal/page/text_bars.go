@@ -32,7 +32,7 @@ func (t *text) breakdown(b Breakdown) {
 		if r.Block != "" {
 			mark = t.Paint(r.Style, t.Pick(r.Block, r.ASCII))
 		}
-		t.line(fmt.Sprintf("  %s  %s  %*s ms  %5s %%", mark, Pad(t.Fit(names[i], label), label, false), width, r.Figure, r.Share))
+		t.line(fmt.Sprintf("  %s %s  %*s ms  %5s %%", mark, Pad(t.Fit(names[i], label), label, false), width, r.Figure, r.Share))
 	}
 }
 
