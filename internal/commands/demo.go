@@ -11,6 +11,7 @@ import (
 
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
+	"lacuna/internal/page"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
 	"lacuna/internal/report"
@@ -55,7 +56,7 @@ writes the capture itself, to try the other commands on.`,
 			if err != nil {
 				return err
 			}
-			next := []writers.Advice{{Command: "lacuna demo --save " + demoPath, Why: "this capture as a file, for the commands below"}}
+			next := []page.Advice{{Command: "lacuna demo --save " + demoPath, Why: "this capture as a file, for the commands below"}}
 			return view.write(env, r, append(next, nextSteps(r, true)...))
 		}
 	},

@@ -14,6 +14,8 @@ import (
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
 	"lacuna/internal/nsight"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -261,18 +263,9 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, plan *nsig
 	if err := joinKernels(d, r, f, steps, inside); err != nil {
 		return err
 	}
-	var next []writers.Advice
+	var next []page.Advice
 	for _, path := range paths {
-		next = append(next, writers.Advice{Command: "lacuna kernel " + writers.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
+		next = append(next, page.Advice{Command: "lacuna kernel " + writers.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
 	}
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.ReportJSON(w, r)
-		case "markdown":
-			return writers.ReportMarkdown(w, r)
-		}
-		return writers.JoinedKernelsText(w, r, next, page, writers.Detail{Whole: *c.verbose})
-	})
+	return env.showReport(*c.format, pages.JoinedKernels(r, next, pages.Detail{Whole: *c.verbose}), r)
 }

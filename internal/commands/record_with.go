@@ -14,6 +14,8 @@ import (
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
 	"lacuna/internal/nsight"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -213,8 +215,7 @@ func (e *Env) tellTimeline(ctx context.Context, path string, steps facts.StepOpt
 	if err != nil {
 		return err
 	}
-	page := e.page()
-	return writers.ReportText(e.Err, r, nextSteps(r, pattern == ""), page, writers.Detail{})
+	return page.WriteText(e.Err, pages.Report(r, nextSteps(r, pattern == ""), pages.Detail{}), e.layout())
 }
 
 // recordNcu profiles kernels.

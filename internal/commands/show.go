@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"lacuna/internal/page"
+	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
 
@@ -19,6 +20,14 @@ func (e *Env) show(format string, p *page.Page, answer any) error {
 		}
 		return page.WriteText(w, p, layout)
 	})
+}
+
+// showReport is show for a report, whose lists are never null in JSON.
+func (e *Env) showReport(format string, p *page.Page, r *report.Report) error {
+	if format == "json" {
+		return e.write(func(w io.Writer) error { return writers.ReportJSON(w, r) })
+	}
+	return e.show(format, p, r)
 }
 
 // layout is what text on stdout is laid out for.
