@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/engine"
+	"lacuna/internal/page"
 	"lacuna/internal/writers"
 )
 
@@ -48,7 +49,7 @@ writes the capture itself, to try the other commands on.`,
 			if err != nil {
 				return err
 			}
-			next := []writers.Advice{{Command: "lacuna demo --save " + demoPath, Why: "this capture as a file, for the commands below"}}
+			next := []page.Advice{{Command: "lacuna demo --save " + demoPath, Why: "this capture as a file, for the commands below"}}
 			return view.write(env, r, append(next, nextSteps(r, true)...))
 		}
 	},

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/engine"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -29,7 +31,7 @@ var infoCommand = Command{
 			if err := needInputs("info", args); err != nil {
 				return err
 			}
-			page := env.page()
+			layout := env.layout()
 			return env.write(func(w io.Writer) error {
 				var list []*report.Contents
 				for i, path := range args {
@@ -47,7 +49,7 @@ var infoCommand = Command{
 							return err
 						}
 					}
-					if err := writers.ContentsText(w, c, page); err != nil {
+					if err := page.WriteText(w, pages.Contents(c), layout); err != nil {
 						return err
 					}
 				}

@@ -14,6 +14,8 @@ import (
 	"lacuna/internal/engine"
 	"lacuna/internal/launchplan"
 	"lacuna/internal/nsight"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -223,18 +225,9 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engin
 	if err != nil {
 		return err
 	}
-	var next []writers.Advice
+	var next []page.Advice
 	for _, path := range paths {
-		next = append(next, writers.Advice{Command: "lacuna kernel " + writers.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
+		next = append(next, page.Advice{Command: "lacuna kernel " + writers.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
 	}
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.ReportJSON(w, r)
-		case "markdown":
-			return writers.ReportMarkdown(w, r)
-		}
-		return writers.JoinedKernelsText(w, r, next, page, writers.Detail{Whole: *c.verbose})
-	})
+	return env.show(*c.format, pages.JoinedKernels(r, next, pages.Detail{Whole: *c.verbose}), r)
 }

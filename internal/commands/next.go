@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 
+	"lacuna/internal/page"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -11,11 +12,11 @@ import (
 const worthLooking = 0.05
 
 // nextSteps is which commands to run after a report, most useful first.
-func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
+func nextSteps(r *report.Report, markersFree bool) []page.Advice {
 	path := writers.InputWord(r)
-	var out []writers.Advice
+	var out []page.Advice
 	add := func(command, why string) {
-		out = append(out, writers.Advice{Command: "lacuna " + command, Why: why})
+		out = append(out, page.Advice{Command: "lacuna " + command, Why: why})
 	}
 	table := func(name, why string) {
 		if _, err := findTable(name); err == nil {
@@ -56,7 +57,7 @@ func nextSteps(r *report.Report, markersFree bool) []writers.Advice {
 }
 
 // insideAdvice is how to look inside the hot kernels, unless that was done.
-func insideAdvice(r *report.Report) []writers.Advice {
+func insideAdvice(r *report.Report) []page.Advice {
 	x := r.Inside
 	if x == nil || r.KernelReports != nil {
 		return nil
@@ -67,12 +68,12 @@ func insideAdvice(r *report.Report) []writers.Advice {
 	}
 	joined := "lacuna report " + writers.InputWord(r) + " --kernels kernels.ncu-rep"
 	if len(r.Inputs) > 1 || r.Inputs[0].Path == "-" { // kernel --from takes one file
-		return []writers.Advice{
+		return []page.Advice{
 			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture began"},
 			{Command: joined, Why: "then: why they are slow, and what of that counts in a step"},
 		}
 	}
-	return []writers.Advice{
+	return []page.Advice{
 		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", writers.InputWord(r), len(x.Kernels), program),
 			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are slow, and what of that counts in a step"},
 		{Command: joined, Why: "the same of a report of ncu that you have"},

@@ -15,6 +15,8 @@ import (
 	"lacuna/internal/engine"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/nsight"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -220,8 +222,7 @@ func (e *Env) tellTimeline(ctx context.Context, path string, steps engine.StepOp
 	if err != nil {
 		return err
 	}
-	page := e.page()
-	return writers.ReportText(e.Err, r, nextSteps(r, pattern == ""), page, writers.Detail{})
+	return page.WriteText(e.Err, pages.Report(r, nextSteps(r, pattern == ""), pages.Detail{}), e.layout())
 }
 
 // recordNcu profiles kernels.

@@ -2,13 +2,14 @@ package commands
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/engine"
+
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
-	"lacuna/internal/writers"
 )
 
 var reportCommand = Command{
@@ -135,20 +136,12 @@ func (v *reportView) rows() int {
 	return 5
 }
 
-func (v *reportView) write(env *Env, r *report.Report, next []writers.Advice) error {
-	page := env.page()
+func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error {
 	for _, name := range *v.explain {
 		if !hasFinding(r, name) {
 			env.remark("--explain %s: nothing of the kind was found here%s", name, whyRuleAbstained(r, name))
 		}
 	}
-	return env.write(func(w io.Writer) error {
-		switch *v.format {
-		case "json":
-			return writers.ReportJSON(w, r)
-		case "markdown":
-			return writers.ReportMarkdown(w, r)
-		}
-		return writers.ReportText(w, r, next, page, writers.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained})
-	})
+	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained}
+	return env.show(*v.format, pages.Report(r, next, detail), r)
 }

@@ -53,13 +53,17 @@ func (h *hypertext) closeList() {
 	}
 }
 
-// listItem writes a line of a list.
-func (h *hypertext) listItem(inner string) {
+// listItem writes a line of a list, so many levels deep.
+func (h *hypertext) listItem(level int, inner string) {
 	if !h.list {
 		h.raw("<ul>\n")
 		h.list = true
 	}
-	h.raw("<li>" + inner + "</li>\n")
+	class := ""
+	if level > 1 {
+		class = ` class="item"`
+	}
+	h.raw("<li" + class + ">" + inner + "</li>\n")
 }
 
 func (h *hypertext) blocks(list []Block) {
@@ -76,10 +80,7 @@ func (h *hypertext) block(b Block) {
 	case Prose:
 		h.prose(b)
 	case Item:
-		h.element("h4", "", h.text(b.Mark)+" "+h.inline(b.Title))
-		h.raw("<div class=\"item\">\n")
-		h.blocks(b.Body)
-		h.raw("</div>\n")
+		h.item(b)
 	case Fold:
 		h.fold(h.text(b.Title), b.Open, b.Blocks)
 	case Table:
@@ -109,6 +110,17 @@ func (h *hypertext) block(b Block) {
 	}
 }
 
+func (h *hypertext) item(x Item) {
+	mark := ""
+	if x.Mark != "-" {
+		mark = h.text(x.Mark) + " "
+	}
+	h.element("h4", "", mark+h.inline(x.Title))
+	h.raw("<div class=\"item\">\n")
+	h.blocks(x.Body)
+	h.raw("</div>\n")
+}
+
 func (h *hypertext) section(s Section) {
 	if len(s.Blocks) == 0 {
 		return
@@ -126,13 +138,17 @@ func (h *hypertext) fold(summary string, open bool, list []Block) {
 		return
 	}
 	h.closeList()
-	attribute := ""
-	if open {
-		attribute = " open"
-	}
-	h.raw("<details" + attribute + "><summary>" + summary + "</summary>\n")
+	h.raw("<details" + openAttribute(open) + "><summary>" + summary + "</summary>\n")
 	h.blocks(list)
 	h.raw("</details>\n")
+}
+
+// openAttribute is what makes a fold open.
+func openAttribute(open bool) string {
+	if open {
+		return " open"
+	}
+	return ""
 }
 
 // inline is a text as elements. Where it can be seen stands in data attributes.
@@ -142,8 +158,12 @@ func (h *hypertext) inline(x Text) string {
 		text := h.text(s.Text)
 		switch s.Kind {
 		case Plain:
+			if at := places(s.At); at != "" {
+				text = "<span" + at + ">" + text + "</span>"
+			}
 			b.WriteString(text)
-			continue
+		case indentation:
+			b.WriteString("&emsp;")
 		case Number:
 			b.WriteString("<b class=\"n\"" + places(s.At) + ">" + text + "</b>")
 		case Strong:
@@ -174,12 +194,15 @@ func places(at []Place) string {
 	if p.EndNs != nil {
 		out += ` data-end="` + strconv.FormatInt(*p.EndNs, 10) + `"`
 	}
+	if p.Kernel != "" {
+		out += ` data-kernel="` + html.EscapeString(Layout{}.Clean(p.Kernel)) + `"`
+	}
 	return out
 }
 
 // styleClass is the class of a style.
 func styleClass(s Style) string {
-	return map[Style]string{Bold: "bold", Dim: "dim", Red: "bad", Green: "good", Magenta: "warn", Cyan: "info"}[s]
+	return map[Style]string{Bold: "bold", Dim: "dim", Red: "bad", Green: "good", Magenta: "warn", Cyan: "info", Alarm: "bad bold"}[s]
 }
 
 func (h *hypertext) prose(p Prose) {
@@ -187,13 +210,16 @@ func (h *hypertext) prose(p Prose) {
 		return
 	}
 	s := h.inline(p.Text)
-	lead := strings.TrimSpace(p.Lead)
-	switch {
+	level := p.List
+	switch lead := strings.TrimSpace(p.Lead); {
 	case lead == "-" || lead == "*" || lead == "●":
-		h.listItem(s)
-		return
+		level = max(level, 1)
 	case lead != "":
 		s = "<span class=\"lead\">" + h.text(lead) + "</span> " + s
+	}
+	if level > 0 {
+		h.listItem(level, s)
+		return
 	}
 	class := styleClass(p.Style)
 	switch {
@@ -290,7 +316,7 @@ func (h *hypertext) sourceLine(x SourceLine) {
 	if x.Code != "" {
 		s += " <code>" + h.text(x.Code) + "</code>"
 	}
-	h.listItem(s)
+	h.listItem(1, s)
 }
 
 func (h *hypertext) next(n Next) {
@@ -299,6 +325,6 @@ func (h *hypertext) next(n Next) {
 	}
 	h.element("h2", "", "Next")
 	for _, a := range n.List {
-		h.listItem("<code>" + h.text(a.Command) + "</code>: " + h.text(a.Why))
+		h.listItem(1, "<code>"+h.text(a.Command)+"</code>: "+h.text(a.Why))
 	}
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ type Text []Span
 type Span struct {
 	Kind Kind
 	Text string
+	Max  int     // columns that text and Markdown show of it; 0: as its kind has
 	At   []Place // where in the captures it can be seen
 }
 
@@ -28,6 +30,8 @@ const (
 	Path        // a file; has a line of its own
 	Word        // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
 	Strong      // what must not be overlooked
+
+	indentation // sets a row of Markdown or HTML in
 )
 
 // A Place is where in a capture something can be seen. What does not apply is nil or "".
@@ -49,6 +53,9 @@ func Of(kind Kind, s string) Text { return Text{{Kind: kind, Text: s}} }
 
 // T is plain text.
 func T(s string) Text { return Of(Plain, s) }
+
+// Excerpt is words out of a file of which so many columns are enough.
+func Excerpt(s string, columns int) Text { return Text{{Text: s, Max: columns}} }
 
 // Num is a figure with its unit.
 func Num(s string) Text { return Of(Number, s) }
@@ -104,11 +111,23 @@ func (t Text) add(s Span) Text {
 	if s.Text == "" {
 		return t
 	}
-	if n := len(t); n > 0 && s.Kind == t[n-1].Kind && s.Kind == Plain && len(s.At)+len(t[n-1].At) == 0 {
+	if n := len(t); n > 0 && goesOn(s) && goesOn(t[n-1]) {
 		t[n-1].Text += s.Text
 		return t
 	}
 	return append(t, s)
+}
+
+// goesOn says whether a span is plain text that may be one with its neighbour.
+func goesOn(s Span) bool { return s.Kind == Plain && s.Max == 0 && len(s.At) == 0 }
+
+// Seen is a text with where in the captures it can be seen.
+func Seen(t Text, at ...Place) Text {
+	out := slices.Clone(t)
+	for i := range out {
+		out[i].At = at
+	}
+	return out
 }
 
 // Join is texts one after the other.
@@ -144,6 +163,9 @@ func (t Text) String() string {
 // Empty says whether there is nothing to read.
 func (t Text) Empty() bool { return t.String() == "" }
 
+// inner is the name of a part in a row of Markdown or HTML below the whole's.
+func inner(name Text) Text { return Join(Text{{Kind: indentation, Text: " "}}, name) }
+
 // Sentence begins a text with a capital letter and ends it with a full stop. Names keep their first letter.
 func Sentence(t Text) Text {
 	s := t.String()
@@ -151,7 +173,7 @@ func Sentence(t Text) Text {
 		return t
 	}
 	out := append(Text(nil), t...)
-	if first := &out[0]; first.Kind == Plain && first.Text != "" {
+	if first := &out[0]; first.Kind == Plain && first.Text != "" && first.Text[0] >= 'a' && first.Text[0] <= 'z' {
 		first.Text = strings.ToUpper(first.Text[:1]) + first.Text[1:]
 	}
 	if !strings.ContainsAny(s[len(s)-1:], ".!?") {

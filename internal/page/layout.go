@@ -40,6 +40,7 @@ const (
 	Green   Style = "32"
 	Magenta Style = "35"
 	Cyan    Style = "36"
+	Alarm   Style = "1;31" // bold and red: forbids to take what follows at its word
 )
 
 // Paint wraps text, which must be laid out already, in a style.

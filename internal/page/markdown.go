@@ -69,7 +69,7 @@ func (m *markdown) block(b Block) {
 	case Item:
 		m.item(b)
 	case Fold:
-		m.fold(m.text(b.Title), b.Blocks)
+		m.fold(m.text(b.Title), b.Open, b.Blocks)
 	case Table:
 		m.table(b)
 	case Breakdown:
@@ -102,7 +102,7 @@ func (m *markdown) section(s Section) {
 		return
 	}
 	if s.Fold {
-		m.fold(m.inline(s.Title), s.Blocks)
+		m.fold(m.inline(s.Title), false, s.Blocks)
 		return
 	}
 	m.paragraph(strings.Repeat("#", 3+s.Level) + " " + m.inline(s.Title))
@@ -110,11 +110,11 @@ func (m *markdown) section(s Section) {
 }
 
 // fold writes blocks that open on a click.
-func (m *markdown) fold(summary string, list []Block) {
+func (m *markdown) fold(summary string, open bool, list []Block) {
 	if len(list) == 0 {
 		return
 	}
-	m.paragraph("<details><summary>" + summary + "</summary>")
+	m.paragraph("<details" + openAttribute(open) + "><summary>" + summary + "</summary>")
 	m.blocks(list)
 	m.paragraph("</details>")
 }
@@ -147,6 +147,10 @@ func (m *markdown) inline(x Text) string {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
 			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
+		case s.Kind == indentation:
+			b.WriteString("&emsp;")
+		case s.Max > 0:
+			b.WriteString(m.text(m.Fit(m.Clean(s.Text), s.Max)))
 		case s.Kind == Word:
 			b.WriteString(m.code(s.Text))
 		case s.Kind == Strong:
@@ -171,17 +175,21 @@ func (m *markdown) prose(p Prose) {
 		return
 	}
 	s := m.inline(p.Text)
-	if p.Style == Bold {
+	if p.Style == Bold || p.Style == Alarm {
 		s = "**" + s + "**"
 	}
 	lead := strings.TrimSpace(p.Lead)
+	level := p.List
 	switch {
 	case lead == "-" || lead == "*" || lead == "●":
-		m.begin(listLine)
-		m.line(strings.Repeat("  ", max(0, p.Indent/2-1)) + "- " + s)
-		return
+		level = max(level, p.Indent/2, 1)
 	case lead != "":
 		s = m.text(lead) + " " + s
+	}
+	if level > 0 {
+		m.begin(listLine)
+		m.line(strings.Repeat("  ", level-1) + "- " + s)
+		return
 	}
 	switch {
 	case p.Quote:
@@ -248,7 +256,7 @@ func (m *markdown) breakdown(b Breakdown) {
 		if p.Block != "" {
 			name = Join(T(p.Block+" "), name)
 		} else if p.Inner {
-			name = Join(T("\u2003"), name)
+			name = inner(name)
 		}
 		rows = append(rows, []Text{name, T(p.Figure), T(p.Share)})
 	}
@@ -265,7 +273,7 @@ func (m *markdown) meters(x Meters) {
 	for _, r := range x.Rows {
 		name := r.Name
 		if r.Inner {
-			name = Join(T("\u2003"), name)
+			name = inner(name)
 		}
 		rows = append(rows, []Text{name, T(r.Figure + " %"), T(Layout{}.meter(r.Share, 20, "")), r.Note})
 	}

@@ -34,6 +34,7 @@ type Prose struct {
 	Hang   int    // columns from Indent to the lines after the first; 0: as wide as the lead
 	Text   Text
 	Style  Style
+	List   int  // Markdown and HTML make it a line of a list, so many levels deep; text sets no mark. 0: they do not
 	Quote  bool // set apart in Markdown and HTML: a warning
 	Small  bool // of less weight than what stands above, in Markdown and HTML
 }
@@ -45,7 +46,8 @@ type Item struct {
 	Body  []Block // indented under the title
 }
 
-// A Fold is detail that the text form leaves out unless it is open; Markdown and HTML show it on a click.
+// A Fold is detail that the text form leaves out unless it is open; Markdown and HTML show it on a click, or at once if
+// it is open.
 type Fold struct {
 	Title  string
 	Open   bool

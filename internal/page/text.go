@@ -112,7 +112,11 @@ func (t *text) limit(k Kind) int {
 // span is a span of a sentence as it is shown.
 func (t *text) span(s Span) string {
 	out := t.Clean(s.Text)
-	if n := t.limit(s.Kind); n > 0 {
+	n := s.Max
+	if n == 0 {
+		n = t.limit(s.Kind)
+	}
+	if n > 0 {
 		out = t.Fit(out, n)
 	}
 	return out

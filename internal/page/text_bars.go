@@ -32,7 +32,7 @@ func (t *text) breakdown(b Breakdown) {
 		if r.Block != "" {
 			mark = t.Paint(r.Style, t.Pick(r.Block, r.ASCII))
 		}
-		t.line(fmt.Sprintf("  %s  %s  %*s ms  %5s %%", mark, Pad(t.Fit(names[i], label), label, false), width, r.Figure, r.Share))
+		t.line(fmt.Sprintf("  %s %s  %*s ms  %5s %%", mark, Pad(t.Fit(names[i], label), label, false), width, r.Figure, r.Share))
 	}
 }
 
@@ -102,14 +102,13 @@ func Shares(values []float64, width int) []int {
 	return out
 }
 
-// spark draws a series beside its text; a page without block characters has the text alone.
+// spark draws a series beside its text. A page without block characters has none.
 func (t *text) spark(s Spark) {
-	words := t.cell(s.Text)
-	t.line("")
 	if t.ASCII {
-		t.prose(Prose{Indent: 2, Text: s.Text})
 		return
 	}
+	words := t.cell(s.Text)
+	t.line("")
 	t.line("  " + Heights(s.Values, t.Columns()-6-Shown(words)) + "  " + words)
 }
 

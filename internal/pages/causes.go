@@ -26,6 +26,9 @@ var pathCauses = map[string]string{
 	"workers": "the background workers",
 }
 
+// causeWords says what the host did, as the end of a sentence that begins with "the host".
+func causeWords(key string) page.Text { return phrase(facts.ParseCause(key).Clause()) }
+
 // byLength orders by value, largest first; ties by name.
 func byLength(x, y float64, a, b string) int {
 	return cmp.Or(cmp.Compare(y, x), strings.Compare(a, b))

@@ -48,3 +48,18 @@ func TestGainWords(t *testing.T) {
 		}
 	}
 }
+
+// TestFreeWords: a range wider than half of the step is said as a range, and what to do about it.
+func TestFreeWords(t *testing.T) {
+	for _, c := range []struct {
+		ms, low, high float64
+		want          string
+	}{
+		{96.6, 89, 103.4, "likely takes 96.6 ms (89.0 to 103.4)"},
+		{3.39, 1.46, 5.04, "takes 1.46 to 5.04 ms (this capture cannot tell better; time it without the profiler)"},
+	} {
+		if got := freeWords(c.ms, c.low, c.high).String(); got != c.want {
+			t.Errorf("freeWords(%v, %v, %v) = %q, want %q", c.ms, c.low, c.high, got, c.want)
+		}
+	}
+}

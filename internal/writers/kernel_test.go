@@ -11,7 +11,6 @@ import (
 
 	"lacuna/internal/golden"
 	"lacuna/internal/kernelreport"
-	"lacuna/internal/report"
 )
 
 func ptr(v float64) *float64 { return &v }
@@ -96,20 +95,17 @@ func TestKernelGoldens(t *testing.T) {
 	}
 }
 
+var sampleAdvice = []Advice{{"lacuna stats runs/a.json.gz -r phases", "each named range"}}
+
 // No line is wider than the page, and nothing of a file reaches the terminal raw.
 func TestKernelWidthAndSafety(t *testing.T) {
-	joined := &report.Report{Kernels: []report.Kernel{{Name: evil, MsPerStep: 1, ShareOfStep: 0.5, Class: "latency", Notes: []string{evil, "5 µs here"},
-		Findings: []report.KernelFinding{{Rule: "x", Title: evil, Ratio: 0.5, Change: "scale:" + evil + "=0.5", Fix: "    code " + evil}}}},
-		KernelReports: &report.Kernels{Reports: []string{evil}, Warnings: []string{evil}, Unmatched: []report.UnmatchedTime{{Name: evil, ShareOfStep: 0.4}}, NotInTrace: []string{evil}}}
 	listing := &kernelreport.Listings{Kernels: []kernelreport.Listing{{Name: evil, File: evil, Line: 3, Lines: []kernelreport.ListedLine{{Line: 3, Text: evil, Waits: 1}}, Instructions: []kernelreport.ListedMachine{{Opcode: evil, Executed: 1e12, Sectors: 5, Waits: 1, Reason: evil}}}}}
 	what := &kernelreport.Calculations{Kernels: []kernelreport.Calculation{{Name: evil, Asked: evil, Limiting: []string{"warps"}, Notes: []string{evil}}, {Name: evil, Error: evil}}}
 	for width := minPageWidth; width <= 160; width += 2 + width/20 {
 		for _, ascii := range []bool{false, true} {
 			var out bytes.Buffer
 			page := Page{Width: width, ASCII: ascii}
-			p := &printer{Page: page, w: &out}
-			p.joinedKernels(joined, Detail{Whole: width%2 == 0})
-			for _, err := range []error{p.err, KernelText(&out, sampleKernels(), sampleAdvice, page, KernelDetail{Top: 3, Whole: width%2 == 0}), ListingsText(&out, listing, page), CalculationsText(&out, what, page)} {
+			for _, err := range []error{KernelText(&out, sampleKernels(), sampleAdvice, page, KernelDetail{Top: 3, Whole: width%2 == 0}), ListingsText(&out, listing, page), CalculationsText(&out, what, page)} {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -126,14 +126,25 @@ func plain(form, s string) string {
 // squeeze takes blanks out: forms break lines and set signs where they like.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
+// ends is what every form shows of a span: all, or of a name or a text that is too long the two ends.
+func ends(s page.Span) []string {
+	const long, end = 64, 24
+	name := s.Max > 0 || s.Kind == page.Name || s.Kind == page.Short || s.Kind == page.Long || s.Kind == page.Path
+	switch r := []rune(page.Printable(s.Text)); {
+	case strings.TrimSpace(s.Text) == "":
+		return nil
+	case name && len(r) > long, len(s.Text) > 4096:
+		return []string{string(r[:end]), string(r[len(r)-end:])}
+	}
+	return []string{s.Text}
+}
+
 // contents is every piece of text of blocks.
 func contents(list []page.Block) (out []string) {
 	add := func(texts ...page.Text) {
 		for _, t := range texts {
 			for _, s := range t {
-				if strings.TrimSpace(s.Text) != "" {
-					out = append(out, s.Text)
-				}
+				out = append(out, ends(s)...)
 			}
 		}
 	}

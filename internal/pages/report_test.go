@@ -1,18 +1,18 @@
-package writers
+package pages
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"lacuna/internal/golden"
-	"lacuna/internal/kernelname"
+	"lacuna/internal/page"
+	"lacuna/internal/page/pagetest"
 	"lacuna/internal/report"
 )
 
 // sample is a report with something in every part, and hostile names.
-func sample() *report.Report {
+func sampleReport() *report.Report {
 	rank := int32(1)
 	budget := report.Budget{Compute: 3.21, CommExposed: 1.5, Copy: 0.29, Idle: 93.4, CopyOverlapped: 0.4,
 		IdleBecauseOf: map[string]float64{"range:data_load": 80.2, "sync": 12.5, "launch": 0.3},
@@ -78,164 +78,57 @@ func sampleAbstained() (out []report.Abstained) {
 	return append(out, report.Abstained{Rule: "memory_growth", Kind: report.CannotTell, Reason: "two steps are too few to tell", Missing: "more steps", GetItWith: "a capture of 10 steps"})
 }
 
-var sampleAdvice = []Advice{{"lacuna stats runs/a.json.gz -r phases", "each named range"}}
+var sampleAdvice = []page.Advice{{Command: "lacuna stats runs/a.json.gz -r phases", Why: "each named range"}}
 
 func TestReportGoldens(t *testing.T) {
+	pagetest.Goldens(t, "report", Report(sampleReport(), sampleAdvice, Detail{}))
 	for _, test := range []struct {
 		file   string
-		page   Page
+		layout page.Layout
 		detail Detail
 	}{
-		{"report_80.txt", Page{Width: 80}, Detail{}},
-		{"report_160.txt", Page{Width: 160}, Detail{}},
-		{"report_40_ascii.txt", Page{Width: 40, ASCII: true}, Detail{}},
-		{"report_80_color.txt", Page{Width: 80, Color: true}, Detail{}},
-		{"report_80_whole.txt", Page{Width: 80}, Detail{Whole: true}},
+		{"report_160.txt", page.Layout{Width: 160}, Detail{}},
+		{"report_80_color.txt", page.Layout{Width: 80, Color: true}, Detail{}},
+		{"report_80_whole.txt", page.Layout{Width: 80}, Detail{Whole: true}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := ReportText(&out, sample(), sampleAdvice, test.page, test.detail); err != nil {
-				t.Fatal(err)
-			}
-			golden.File(t, "testdata/"+test.file, out.String())
+			golden.File(t, "testdata/"+test.file, textOf(t, Report(sampleReport(), sampleAdvice, test.detail), test.layout))
 		})
 	}
-	t.Run("report.md", func(t *testing.T) {
-		var out bytes.Buffer
-		if err := ReportMarkdown(&out, sample()); err != nil {
-			t.Fatal(err)
-		}
-		golden.File(t, "testdata/report.md", out.String())
-	})
 }
 
-// No line is wider than the page, and nothing of a file reaches the terminal raw.
-func TestReportWidthAndSafety(t *testing.T) {
-	for width := minPageWidth; width <= 200; width += 1 + width/40 {
-		for _, ascii := range []bool{false, true} {
-			var out bytes.Buffer
-			if err := ReportText(&out, sample(), sampleAdvice, Page{Width: width, ASCII: ascii}, Detail{Whole: width%2 == 0}); err != nil {
-				t.Fatal(err)
-			}
-			for _, line := range strings.Split(out.String(), "\n") {
-				if n := shown(line); n > width {
-					t.Errorf("width %d: a line has %d columns: %q", width, n, line)
-				}
-				if strings.ContainsAny(line, "\x1b\u202e\t\r") {
-					t.Errorf("width %d: raw control character in %q", width, line)
-				}
-				for _, r := range line {
-					if ascii && r > 0x7e {
-						t.Fatalf("width %d: %q is not ASCII", width, line)
-					}
-				}
-			}
-		}
+// textOf is the text form of a page.
+func textOf(t *testing.T, p *page.Page, l page.Layout) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := page.WriteText(&out, p, l); err != nil {
+		t.Fatal(err)
 	}
+	return out.String()
+}
+
+// Every form shows all of a report in whole too, and of one in which there is nothing.
+func TestReportForms(t *testing.T) {
+	pagetest.Check(t, Report(sampleReport(), sampleAdvice, Detail{Whole: true, Abstained: true}))
+	pagetest.Check(t, Report(&report.Report{Schema: 1}, nil, Detail{}))
 }
 
 // The text of an empty report says that there is nothing.
 func TestReportEmpty(t *testing.T) {
+	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text, "no GPU work") {
+		t.Errorf("an empty report says %q", text)
+	}
+}
+
+// What text shows of a finding in short is open in no form twice: what is folded away is the rest.
+func TestFindingsAreShownOnce(t *testing.T) {
 	var out bytes.Buffer
-	if err := ReportText(&out, &report.Report{Schema: 1}, nil, Page{}, Detail{}); err != nil {
+	if err := page.WriteMarkdown(&out, Report(sampleReport(), nil, Detail{})); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "no GPU work") {
-		t.Errorf("an empty report says %q", out.String())
-	}
-}
-
-func TestReportJSONKeepsNames(t *testing.T) {
-	var out bytes.Buffer
-	if err := ReportJSON(&out, sample()); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), "FillFunctor<float>") {
-		t.Error("names are escaped for HTML")
-	}
-	var back report.Report
-	if err := json.Unmarshal(out.Bytes(), &back); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := back.TopKernels[0].Name, sample().TopKernels[0].Name; got != want {
-		t.Errorf("name comes back as %q", got)
-	}
-}
-
-func TestShares(t *testing.T) {
-	for _, test := range []struct {
-		values []float64
-		width  int
-		want   []int
-	}{
-		{[]float64{1, 1, 2}, 8, []int{2, 2, 4}},
-		{[]float64{0, 0, 0}, 8, []int{0, 0, 0}},
-		{[]float64{1e-9, 0, 1}, 10, []int{1, 0, 9}},
-		{[]float64{1e-9, 1e-9, 1e-9, 1}, 4, []int{1, 1, 1, 1}},
-		{[]float64{1, 1, 1}, 10, []int{4, 3, 3}},
-	} {
-		got := shares(test.values, test.width)
-		if len(got) != len(test.want) {
-			t.Fatalf("shares(%v) = %v", test.values, got)
-		}
-		for i := range got {
-			if got[i] != test.want[i] {
-				t.Errorf("shares(%v, %d) = %v, want %v", test.values, test.width, got, test.want)
-				break
-			}
-		}
-	}
-}
-
-func TestFit(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		width int
-		want  string
-	}{
-		{"short", 10, "short"},
-		{"abcdefghij", 7, "abcd…ij"},
-		{"abcdefghij", 1, "a"},
-		{"矩阵乘法内核", 7, "矩阵…核"},
-	} {
-		if got := (Page{}).fit(test.text, test.width); got != test.want {
-			t.Errorf("fit(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
-	}
-}
-
-func TestKernelName(t *testing.T) {
-	for in, want := range map[string]string{
-		"void f<int>(int, float)":       "f<int>",
-		"gemm":                          "gemm",
-		"f(int)(char)":                  "f(int)",
-		"void (*g)()":                   "(*g)",
-		")":                             ")",
-		"void ns::k<(E)3>(ns::A<(E)1>)": "k<(E)3>",
-		"void at::native::(anonymous namespace)::k(int)": "k",
-		"at::native::{lambda(a::b)#1}::operator()<x::y>": "operator()<x::y>",
-		"aten::linear": "linear",
-		"x::":          "x::",
-		"_ZN2at6native13reduce_kernelILi512ELi1EEEvNS0_1AE": "reduce_kernel<512, 1>",
-		"<unnamed>::k<<unnamed>::f>(int)":                   "k<f>",
-		"_Znonsense":                                        "_Znonsense",
-	} {
-		if got := kernelname.Short(in); got != want {
-			t.Errorf("kernelName(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":           "plain",
-		"a\x1b[31mb\n":    `a\x1b[31mb\n`,
-		"x\u202ey\u200bz": `x\u202ey\u200bz`,
-		"\xff\xfe":        `\xff\xfe`,
-		"größe µs":        "größe µs",
-	} {
-		if got := Printable(in); got != want {
-			t.Errorf("Printable(%q) = %q, want %q", in, got, want)
+	for _, s := range []string{"idle 99.554 ms", "idle 89.371 ms", "Make batches in background workers", "More of it.", "Refuted if", "From 1.2 to 1.9 GB"} {
+		if n := strings.Count(out.String(), s); n != 1 {
+			t.Errorf("%q stands there %d times", s, n)
 		}
 	}
 }

@@ -7,8 +7,13 @@ import (
 	"lacuna/internal/report"
 )
 
-// ReportJSON writes a report by the JSON contract.
-func ReportJSON(w io.Writer, r *report.Report) error { return JSON(w, r) }
+// ContentsJSON writes what captures hold: an object for one, a list for several.
+func ContentsJSON(w io.Writer, list []*report.Contents) error {
+	if len(list) == 1 {
+		return JSON(w, list[0])
+	}
+	return JSON(w, list)
+}
 
 func notNil[T any](list *[]T) {
 	if *list == nil {
