@@ -96,6 +96,8 @@ func (h *hypertext) block(b Block) {
 		h.figure(b)
 	case Code:
 		h.pre(b.Lines)
+	case Listing:
+		h.pre(b.lines(Layout{}, maxCleanBytes))
 	case Commands:
 		h.pre(b.Lines)
 	case Example:
@@ -141,7 +143,7 @@ func (h *hypertext) inline(x Text) string {
 	for _, s := range x {
 		text := h.text(s.Text)
 		switch s.Kind {
-		case Plain:
+		case Plain, Excerpt:
 			b.WriteString(text)
 			continue
 		case Number:
@@ -193,7 +195,8 @@ func (h *hypertext) prose(p Prose) {
 		h.listItem(s)
 		return
 	case lead != "":
-		s = "<span class=\"lead\">" + h.text(lead) + "</span> " + s
+		h.listItem("<span class=\"lead\">" + h.text(lead) + "</span> " + s)
+		return
 	}
 	class := styleClass(p.Style)
 	switch {

@@ -81,7 +81,7 @@ func meterSVG(share float64, style Style) string {
 
 func (h *hypertext) figure(f Figure) {
 	if svg := f.Drawing.SVG(); svg != "" {
-		h.element("figure", "", svg)
+		h.element("figure", "wide", svg)
 		return
 	}
 	h.pre(f.Drawing.Lines(Layout{}))

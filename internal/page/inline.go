@@ -20,14 +20,15 @@ type Kind uint8
 
 // The kinds of spans.
 const (
-	Plain  Kind = iota
-	Number      // a figure with its unit
-	Name        // out of a capture; a sentence of the text form shortens it to half a line
-	Short       // a name of which two stand in a line
-	Long        // a name that has almost a line of its own
-	Path        // a file; has a line of its own
-	Word        // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
-	Strong      // what must not be overlooked
+	Plain   Kind = iota
+	Number       // a figure with its unit
+	Name         // out of a capture; a sentence of the text form shortens it to half a line
+	Short        // a name of which two stand in a line
+	Long         // a name that has almost a line of its own
+	Path         // a file; has a line of its own
+	Excerpt      // a piece of a file, of which two lines are enough
+	Word         // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
+	Strong       // what must not be overlooked
 )
 
 // A Place is where in a capture something can be seen. What does not apply is nil or "".

@@ -84,6 +84,8 @@ func (m *markdown) block(b Block) {
 		m.pre(b.Drawing.Lines(Layout{}))
 	case Code:
 		m.pre(b.Lines)
+	case Listing:
+		m.pre(b.lines(Layout{}, maxCleanBytes))
 	case Commands:
 		m.pre(b.Lines)
 	case Example:
@@ -147,6 +149,8 @@ func (m *markdown) inline(x Text) string {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
 			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
+		case s.Kind == Excerpt:
+			b.WriteString(m.text(m.Fit(m.Clean(s.Text), maxExcerpt)))
 		case s.Kind == Word:
 			b.WriteString(m.code(s.Text))
 		case s.Kind == Strong:
@@ -181,7 +185,9 @@ func (m *markdown) prose(p Prose) {
 		m.line(strings.Repeat("  ", max(0, p.Indent/2-1)) + "- " + s)
 		return
 	case lead != "":
-		s = m.text(lead) + " " + s
+		m.begin(listLine)
+		m.line("- **" + m.text(lead) + "** " + s)
+		return
 	}
 	switch {
 	case p.Quote:

@@ -65,6 +65,10 @@ func (t *text) block(b Block) {
 		for _, l := range b.Lines {
 			t.codeLine(t.indent+b.Indent, l)
 		}
+	case Listing:
+		for _, l := range b.lines(t.Layout, t.Columns()) {
+			t.line(l)
+		}
 	case Commands:
 		for _, l := range b.Lines {
 			t.line(strings.Repeat(" ", t.indent+b.Indent) + b.Prompt + t.Clean(l))
@@ -94,6 +98,9 @@ func (t *text) section(s Section) {
 	t.blocks(s.Blocks)
 }
 
+// maxExcerpt is the columns of an excerpt.
+const maxExcerpt = 120
+
 // limit is the columns that a span of a sentence gets; 0: all it needs.
 func (t *text) limit(k Kind) int {
 	switch w := t.Columns(); k {
@@ -105,6 +112,8 @@ func (t *text) limit(k Kind) int {
 		return max(24, w-24)
 	case Path:
 		return w
+	case Excerpt:
+		return maxExcerpt
 	}
 	return 0
 }

@@ -22,6 +22,10 @@ type grid struct {
 }
 
 func (t *text) table(x Table) {
+	if x.Sentences {
+		t.sentences(x)
+		return
+	}
 	g := t.gridOf(x)
 	if x.Wide {
 		g.shrink(t.Columns())
@@ -57,6 +61,38 @@ func (t *text) table(x Table) {
 	}
 }
 
+// leastSentence is the columns that sentences of a table get at least.
+const leastSentence = 30
+
+// sentences writes a table whose last column is sentences.
+func (t *text) sentences(x Table) {
+	g := t.gridOf(x)
+	last := len(g.columns) - 1
+	room := t.Columns() - leastSentence - columnGap // for what gives way
+	for i, c := range g.columns[:last] {
+		if room -= columnGap; !c.Flex {
+			room -= g.widths[i]
+		}
+	}
+	for i, c := range g.columns[:last] {
+		if c.Flex {
+			g.widths[i] = max(Shown(g.heads[i]), min(g.widths[i], room))
+		}
+	}
+	write := func(cells []string) {
+		gap := strings.Repeat(" ", columnGap)
+		lead := gap
+		for i, c := range g.columns[:last] {
+			lead += Pad(t.Fit(cells[i], g.widths[i]), g.widths[i], c.Right) + gap
+		}
+		t.prose(Prose{Lead: lead, Text: T(cells[last])})
+	}
+	write(g.heads)
+	for _, row := range g.rows {
+		write(row)
+	}
+}
+
 // aside writes a remark under a table.
 func (t *text) aside(s string) {
 	for _, l := range Wrap(s, min(t.Columns(), 100)) {
@@ -80,6 +116,9 @@ func (t *text) gridOf(x Table) *grid {
 		for i := range cells {
 			if i < len(row) {
 				cells[i] = t.cell(row[i])
+			}
+			if most := g.columns[i].Most; most > 0 {
+				cells[i] = t.Fit(cells[i], most)
 			}
 			g.widths[i] = max(g.widths[i], Shown(cells[i]))
 		}

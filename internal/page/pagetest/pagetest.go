@@ -126,13 +126,26 @@ func plain(form, s string) string {
 // squeeze takes blanks out: forms break lines and set signs where they like.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
+// shortened is as much of a span as every form shows of it: names lose their middle.
+func shortened(s page.Span) string {
+	const short, sure = 100, 30 // characters that are not shortened, and that are left in front if they are
+	if s.Kind == page.Plain && len(s.Text) < 4096 {
+		return s.Text
+	}
+	text := []rune(page.Printable(s.Text))
+	if len(text) <= short {
+		return s.Text
+	}
+	return string(text[:sure])
+}
+
 // contents is every piece of text of blocks.
 func contents(list []page.Block) (out []string) {
 	add := func(texts ...page.Text) {
 		for _, t := range texts {
 			for _, s := range t {
 				if strings.TrimSpace(s.Text) != "" {
-					out = append(out, s.Text)
+					out = append(out, shortened(s))
 				}
 			}
 		}
@@ -150,6 +163,7 @@ func contents(list []page.Block) (out []string) {
 				out = append(out, inner...)
 			}
 		case page.Prose:
+			word(strings.Trim(b.Lead, "-*● "))
 			add(b.Text)
 		case page.Item:
 			add(b.Title)
@@ -181,6 +195,12 @@ func contents(list []page.Block) (out []string) {
 			}
 		case page.Code:
 			word(b.Lines...)
+		case page.Listing:
+			word(b.Counts...)
+			for _, l := range b.Lines {
+				word(l.Counts...)
+				word(fmt.Sprint(l.Number), l.Code)
+			}
 		case page.Commands:
 			word(b.Lines...)
 		case page.Example:
@@ -200,7 +220,13 @@ func contents(list []page.Block) (out []string) {
 			for _, a := range b.List {
 				word(a.Command, a.Why)
 			}
-		case page.Gap, page.Figure:
+		case page.Figure:
+			if b.Drawing.SVG() == "" {
+				for _, l := range b.Drawing.Lines(page.Layout{}) {
+					word(strings.Fields(l)...)
+				}
+			}
+		case page.Gap:
 		default:
 			panic(fmt.Sprintf("pagetest: %T is not known", b))
 		}
