@@ -143,6 +143,8 @@ func (h *hypertext) inline(x Text) string {
 	for _, s := range x {
 		text := h.text(s.Text)
 		switch s.Kind {
+		case deeper:
+			b.WriteString("&emsp;")
 		case Plain, Excerpt:
 			b.WriteString(text)
 			continue

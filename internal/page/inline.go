@@ -29,7 +29,11 @@ const (
 	Excerpt      // a piece of a file, of which two lines are enough
 	Word         // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
 	Strong       // what must not be overlooked
+	deeper       // what sets a part of the row above apart, in tables of Markdown and HTML
 )
+
+// inside is the name of a row that is a part of the row above.
+func inside(name Text) Text { return Join(Of(deeper, " "), name) }
 
 // A Place is where in a capture something can be seen. What does not apply is nil or "".
 type Place struct {

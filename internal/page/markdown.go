@@ -24,6 +24,7 @@ type markdown struct {
 	err    error
 	indent string // of the list item that is written
 	last   lineKind
+	base   int // the indent of the list that is written
 }
 
 // lineKind is what was written last: lines of a list stand together, all else is set apart by an empty line.
@@ -149,6 +150,8 @@ func (m *markdown) inline(x Text) string {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
 			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
+		case s.Kind == deeper:
+			b.WriteString("&emsp;")
 		case s.Kind == Excerpt:
 			b.WriteString(m.text(m.Fit(m.Clean(s.Text), maxExcerpt)))
 		case s.Kind == Word:
@@ -181,8 +184,11 @@ func (m *markdown) prose(p Prose) {
 	lead := strings.TrimSpace(p.Lead)
 	switch {
 	case lead == "-" || lead == "*" || lead == "●":
+		if m.last != listLine {
+			m.base = p.Indent
+		}
 		m.begin(listLine)
-		m.line(strings.Repeat("  ", max(0, p.Indent/2-1)) + "- " + s)
+		m.line(strings.Repeat("  ", max(0, (p.Indent-m.base)/2)) + "- " + s)
 		return
 	case lead != "":
 		m.begin(listLine)
@@ -254,7 +260,7 @@ func (m *markdown) breakdown(b Breakdown) {
 		if p.Block != "" {
 			name = Join(T(p.Block+" "), name)
 		} else if p.Inner {
-			name = Join(T("\u2003"), name)
+			name = inside(name)
 		}
 		rows = append(rows, []Text{name, T(p.Figure), T(p.Share)})
 	}
@@ -268,14 +274,20 @@ func (m *markdown) spark(s Spark) {
 
 func (m *markdown) meters(x Meters) {
 	var rows [][]Text
+	noted := false
 	for _, r := range x.Rows {
 		name := r.Name
 		if r.Inner {
-			name = Join(T("\u2003"), name)
+			name = inside(name)
 		}
 		rows = append(rows, []Text{name, T(r.Figure + " %"), T(Layout{}.meter(r.Share, 20, "")), r.Note})
+		noted = noted || !r.Note.Empty()
 	}
-	m.table(Table{Columns: []Column{{Head: ""}, {Head: "share", Right: true}, {Head: ""}, {Head: ""}}, Rows: rows})
+	columns := []Column{{Head: ""}, {Head: "share", Right: true}, {Head: ""}, {Head: ""}}
+	if !noted {
+		columns = columns[:3]
+	}
+	m.table(Table{Columns: columns, Rows: rows})
 }
 
 func (m *markdown) bars(x Bars) {

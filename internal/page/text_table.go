@@ -41,10 +41,7 @@ func (t *text) table(x Table) {
 		t.line(g.line(t, row, margin, margin))
 	}
 	if !x.Wide {
-		t.prose(Prose{Indent: 2, Text: T(x.More)})
-		for _, n := range x.Notes {
-			t.prose(Prose{Indent: 2, Text: n})
-		}
+		t.under(x)
 		return
 	}
 	if len(g.rows) == 0 {
@@ -90,6 +87,15 @@ func (t *text) sentences(x Table) {
 	write(g.heads)
 	for _, row := range g.rows {
 		write(row)
+	}
+	t.under(x)
+}
+
+// under writes what is said under a table that is not wide.
+func (t *text) under(x Table) {
+	t.prose(Prose{Indent: 2, Text: T(x.More)})
+	for _, n := range x.Notes {
+		t.prose(Prose{Indent: 2, Text: n})
 	}
 }
 

@@ -174,7 +174,9 @@ func contents(list []page.Block) (out []string) {
 			for _, row := range b.Rows {
 				add(row...)
 			}
-			word(strings.TrimSuffix(b.More, "."))
+			if b.More != "" { // some forms make it a sentence
+				word(strings.TrimSuffix(b.More[1:], "."))
+			}
 			add(b.Notes...)
 		case page.Breakdown:
 			for _, p := range append(b.Parts[:len(b.Parts):len(b.Parts)], b.Total) {
