@@ -13,6 +13,7 @@ import (
 	"lacuna/internal/cubin"
 	"lacuna/internal/kernelpages"
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/pages"
 	"lacuna/internal/profile"
 	"lacuna/internal/writers"
 )
@@ -238,18 +239,13 @@ func (c kernelCall) writePages(env *Env, in []*profile.Report, opt kernelreport.
 
 // write prints the answer.
 func (c kernelCall) write(env *Env, r *kernelreport.Report) error {
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.KernelJSON(w, r, *c.top)
-		case "csv":
-			return writers.KernelCSV(w, r, *c.top)
-		case "markdown":
-			return writers.KernelMarkdown(w, r, c.told())
-		}
-		return writers.KernelText(w, r, kernelNext(r), page, writers.KernelDetail{Top: c.told(), Whole: *c.verbose})
-	})
+	switch *c.format {
+	case "json":
+		return env.write(func(w io.Writer) error { return writers.KernelJSON(w, r, *c.top) })
+	case "csv":
+		return env.write(func(w io.Writer) error { return writers.KernelCSV(w, r, *c.top) })
+	}
+	return env.show(*c.format, pages.Kernel(r, kernelNext(r), pages.KernelDetail{Top: c.told(), Whole: *c.verbose}), r)
 }
 
 // usualTop is how many kernels are told in detail unless --top says otherwise: each fills a screen.
@@ -266,7 +262,7 @@ func (c kernelCall) told() int {
 // draw writes the roofline of --svg.
 func (c kernelCall) draw(env *Env, r *kernelreport.Report) error {
 	var text strings.Builder
-	drawn, err := writers.RooflineSVG(&text, r, *c.top)
+	drawn, err := pages.RooflineSVG(&text, r, *c.top)
 	if err != nil {
 		return err
 	}

@@ -61,3 +61,28 @@ func (m *markdown) because(f *report.Finding) {
 	m.line("")
 	m.line(item + "</details>")
 }
+
+// blocks writes a text in which indented lines are code, as a part of a list item.
+func (m *markdown) blocks(item, head, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	for k, b := range blocksOf(text) {
+		m.line("")
+		if !b.code {
+			if k > 0 {
+				head = ""
+			}
+			m.line(item + head + m.text(strings.Join(b.lines, " ")))
+			continue
+		}
+		m.line(item + "<pre>")
+		for _, l := range b.lines {
+			if l == "" {
+				l = " " // an empty line would end the HTML
+			}
+			m.line(item + m.text(l))
+		}
+		m.line(item + "</pre>")
+	}
+}
