@@ -58,8 +58,11 @@ func (t *text) table(x Table) {
 	}
 }
 
-// leastSentence is the columns that sentences of a table get at least.
-const leastSentence = 30
+// What sentences of a table get.
+const (
+	leastSentence = 30 // columns, where another column can give way
+	leastBeside   = 8  // columns beside the others; with less, sentences go under them
+)
 
 // sentences writes a table whose last column is sentences.
 func (t *text) sentences(x Table) {
@@ -81,6 +84,11 @@ func (t *text) sentences(x Table) {
 		lead := gap
 		for i, c := range g.columns[:last] {
 			lead += Pad(t.Fit(cells[i], g.widths[i]), g.widths[i], c.Right) + gap
+		}
+		if Shown(lead)+leastBeside > t.Columns() {
+			t.line(lead)
+			t.prose(Prose{Indent: 2 * columnGap, Text: T(cells[last])})
+			return
 		}
 		t.prose(Prose{Lead: lead, Text: T(cells[last])})
 	}
