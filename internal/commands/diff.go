@@ -17,6 +17,8 @@ import (
 	"lacuna/internal/diagnose"
 	"lacuna/internal/facts"
 	"lacuna/internal/measure"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers"
 	"lacuna/internal/report"
@@ -143,18 +145,11 @@ func (c diffCall) rows() int {
 	return 0
 }
 
-func (e *Env) writeDiff(format string, d *compare.Difference, next []writers.Advice) error {
-	return e.write(func(w io.Writer) error {
-		switch format {
-		case "json":
-			return writers.DiffJSON(w, d)
-		case "csv":
-			return writers.DiffCSV(w, d)
-		case "markdown":
-			return writers.DiffMarkdown(w, d)
-		}
-		return writers.DiffText(w, d, next, e.page())
-	})
+func (e *Env) writeDiff(format string, d *compare.Difference, next []page.Advice) error {
+	if format == "csv" {
+		return e.write(func(w io.Writer) error { return writers.DiffCSV(w, d) })
+	}
+	return e.show(format, pages.Diff(d, next), d)
 }
 
 // measuredWords says what one side has.
@@ -174,27 +169,27 @@ func measuredWords(side []*compare.Capture) string {
 }
 
 // diffNext is which commands to run after a comparison.
-func diffNext(d *compare.Difference) []writers.Advice {
+func diffNext(d *compare.Difference) []page.Advice {
 	if len(d.After.Tools) == 0 || d.After.Tools[0] == "" || len(d.Before.Runs) == 0 || len(d.After.Runs) == 0 {
 		return nil
 	}
 	after := writers.ShellWord(d.After.Runs[0])
 	if d.Step == nil {
-		return []writers.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
+		return []page.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
 	}
-	var out []writers.Advice
+	var out []page.Advice
 	if d.Comparable && d.Step.Verdict == "undecided" {
 		why := "with several captures a side, each in a folder of its own"
 		if n := d.Step.RunsNeeded; n > 0 {
 			why = fmt.Sprintf("with about %d captures a side, each side in a folder of its own", n)
 		}
-		out = append(out, writers.Advice{Command: "lacuna diff before/ after/", Why: why})
+		out = append(out, page.Advice{Command: "lacuna diff before/ after/", Why: why})
 	}
 	why := "what is left to gain"
 	if d.Step.Verdict == "slower" {
 		why = "where the time goes now"
 	}
-	return append(out, writers.Advice{Command: "lacuna report " + after, Why: why})
+	return append(out, page.Advice{Command: "lacuna report " + after, Why: why})
 }
 
 // readSide reads the runs of one side. Findings and kernels are of the first capture: they change with the program,
