@@ -15,6 +15,8 @@ import (
 
 	"lacuna/internal/compare"
 	"lacuna/internal/engine"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
 	"lacuna/internal/writers"
 )
@@ -141,42 +143,35 @@ func (c diffCall) rows() int {
 	return 0
 }
 
-func (e *Env) writeDiff(format string, d *compare.Difference, next []writers.Advice) error {
-	return e.write(func(w io.Writer) error {
-		switch format {
-		case "json":
-			return writers.DiffJSON(w, d)
-		case "csv":
-			return writers.DiffCSV(w, d)
-		case "markdown":
-			return writers.DiffMarkdown(w, d)
-		}
-		return writers.DiffText(w, d, next, e.page())
-	})
+func (e *Env) writeDiff(format string, d *compare.Difference, next []page.Advice) error {
+	if format == "csv" {
+		return e.write(func(w io.Writer) error { return writers.DiffCSV(w, d) })
+	}
+	return e.show(format, pages.Diff(d, next), d)
 }
 
 // diffNext is which commands to run after a comparison.
-func diffNext(d *compare.Difference) []writers.Advice {
+func diffNext(d *compare.Difference) []page.Advice {
 	if len(d.After.Tools) == 0 || d.After.Tools[0] == "" || len(d.Before.Runs) == 0 || len(d.After.Runs) == 0 {
 		return nil
 	}
 	after := writers.ShellWord(d.After.Runs[0])
 	if d.Step == nil {
-		return []writers.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
+		return []page.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
 	}
-	var out []writers.Advice
+	var out []page.Advice
 	if d.Comparable && d.Step.Verdict == compare.Undecided {
 		why := "with several captures a side, each in a folder of its own"
 		if n := d.Step.RunsNeeded; n > 0 {
 			why = fmt.Sprintf("with about %d captures a side, each side in a folder of its own", n)
 		}
-		out = append(out, writers.Advice{Command: "lacuna diff before/ after/", Why: why})
+		out = append(out, page.Advice{Command: "lacuna diff before/ after/", Why: why})
 	}
 	why := "what is left to gain"
 	if d.Step.Verdict == compare.Slower {
 		why = "where the time goes now"
 	}
-	return append(out, writers.Advice{Command: "lacuna report " + after, Why: why})
+	return append(out, page.Advice{Command: "lacuna report " + after, Why: why})
 }
 
 // readWhatIf reads the answer of whatif; nil: none was named.

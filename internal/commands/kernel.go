@@ -14,6 +14,7 @@ import (
 	"lacuna/internal/engine"
 	"lacuna/internal/kernelpages"
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -222,18 +223,13 @@ func (c kernelCall) writePages(env *Env, in *engine.Kernels, opt kernelreport.Op
 
 // write prints the answer.
 func (c kernelCall) write(env *Env, r *kernelreport.Report) error {
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.KernelJSON(w, r, *c.top)
-		case "csv":
-			return writers.KernelCSV(w, r, *c.top)
-		case "markdown":
-			return writers.KernelMarkdown(w, r, c.told())
-		}
-		return writers.KernelText(w, r, kernelNext(r), page, writers.KernelDetail{Top: c.told(), Whole: *c.verbose})
-	})
+	switch *c.format {
+	case "json":
+		return env.write(func(w io.Writer) error { return writers.KernelJSON(w, r, *c.top) })
+	case "csv":
+		return env.write(func(w io.Writer) error { return writers.KernelCSV(w, r, *c.top) })
+	}
+	return env.show(*c.format, pages.Kernel(r, kernelNext(r), pages.KernelDetail{Top: c.told(), Whole: *c.verbose}), r)
 }
 
 // usualTop is how many kernels are told in detail unless --top says otherwise: each fills a screen.
@@ -250,7 +246,7 @@ func (c kernelCall) told() int {
 // draw writes the roofline of --svg.
 func (c kernelCall) draw(env *Env, r *kernelreport.Report) error {
 	var text strings.Builder
-	drawn, err := writers.RooflineSVG(&text, r, *c.top)
+	drawn, err := pages.RooflineSVG(&text, r, *c.top)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,10 @@ package commands
 
 import (
 	"errors"
-	"io"
 
 	"lacuna/internal/engine"
 	"lacuna/internal/kernelreport"
-	"lacuna/internal/writers"
+	"lacuna/internal/pages"
 )
 
 // calculate answers --what-if.
@@ -15,13 +14,7 @@ func (c kernelCall) calculate(env *Env, in *engine.Kernels, opt kernelreport.Opt
 	if err != nil {
 		return c.cannot("--what-if", err)
 	}
-	page := env.page()
-	err = env.write(func(w io.Writer) error {
-		if *c.format == "json" {
-			return writers.CalculationsJSON(w, x)
-		}
-		return writers.CalculationsText(w, x, page)
-	})
+	err = env.show(*c.format, pages.Calculations(x), x)
 	for i := range x.Kernels {
 		if err == nil && x.Kernels[i].Error != "" {
 			return &statusError{status: No}
@@ -36,13 +29,7 @@ func (c kernelCall) list(env *Env, in *engine.Kernels, opt kernelreport.Options)
 	if err != nil {
 		return c.cannot("--source", err)
 	}
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		if *c.format == "json" {
-			return writers.ListingsJSON(w, x)
-		}
-		return writers.ListingsText(w, x, page)
-	})
+	return env.show(*c.format, pages.Listings(x), x)
 }
 
 // cannot tells apart what is not in a report and a value of a flag that is wrong.

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/page"
 	"lacuna/internal/writers"
 )
 
 // kernelNext is which commands to run after lacuna kernel, most useful first.
-func kernelNext(r *kernelreport.Report) []writers.Advice {
-	var out []writers.Advice
+func kernelNext(r *kernelreport.Report) []page.Advice {
+	var out []page.Advice
 	if len(r.Kernels) == 0 {
 		return nil
 	}
@@ -19,19 +20,19 @@ func kernelNext(r *kernelreport.Report) []writers.Advice {
 	in := &r.Inputs[k.Input]
 	path := writers.ShellWord(in.Path)
 	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" && len(k.Missing)+len(k.Abstained) > 1 {
-		out = append(out, writers.Advice{Command: profileAgain(in, k, sections), Why: "collects what could not be judged of the first kernel"})
+		out = append(out, page.Advice{Command: profileAgain(in, k, sections), Why: "collects what could not be judged of the first kernel"})
 	}
 	if o := k.Occupancy; o != nil && o.TheoreticalPct != nil && *o.TheoreticalPct < 100 && k.Class == "latency" {
-		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --launch %d --what-if regs=%d,smem=%d,block=%d", path, k.Launch, o.Registers, o.SharedBytes, o.Threads),
+		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --launch %d --what-if regs=%d,smem=%d,block=%d", path, k.Launch, o.Registers, o.SharedBytes, o.Threads),
 			Why: "the occupancy with other resources: change the numbers"})
 	}
 	if len(k.Roofline) > 0 {
-		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --svg roofline.svg", path), Why: "the roofline as a picture"})
+		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --svg roofline.svg", path), Why: "the roofline as a picture"})
 	}
 	if len(k.Findings) > 0 && !k.Findings[0].Healthy {
-		out = append(out, writers.Advice{Command: fmt.Sprintf("lacuna diff %s AFTER.ncu-rep", path), Why: "what a repair has changed, once it is profiled too"})
+		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna diff %s AFTER.ncu-rep", path), Why: "what a repair has changed, once it is profiled too"})
 	}
-	return append(out, writers.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path), Why: "what ncu prints of it"})
+	return append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path), Why: "what ncu prints of it"})
 }
 
 // maxSections is how many sections are named one by one.

@@ -296,8 +296,7 @@ func (e *Env) tellKernels(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	page := e.page()
-	if err := writers.KernelText(e.Err, r, kernelNext(r), page, writers.KernelDetail{Top: usualTop}); err != nil {
+	if err := page.WriteText(e.Err, pages.Kernel(r, kernelNext(r), pages.KernelDetail{Top: usualTop}), e.layout()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -97,6 +97,8 @@ func (h *hypertext) block(b Block) {
 		h.figure(b)
 	case Code:
 		h.pre(b.Lines)
+	case Listing:
+		h.pre(b.lines(Layout{}, maxCleanBytes))
 	case Commands:
 		h.pre(b.Lines)
 	case Example:
@@ -157,13 +159,13 @@ func (h *hypertext) inline(x Text) string {
 	for _, s := range x {
 		text := h.text(s.Text)
 		switch s.Kind {
+		case deeper:
+			b.WriteString("&emsp;")
 		case Plain:
 			if at := places(s.At); at != "" {
 				text = "<span" + at + ">" + text + "</span>"
 			}
 			b.WriteString(text)
-		case indentation:
-			b.WriteString("&emsp;")
 		case Number:
 			b.WriteString("<b class=\"n\"" + places(s.At) + ">" + text + "</b>")
 		case Strong:
@@ -215,7 +217,8 @@ func (h *hypertext) prose(p Prose) {
 	case lead == "-" || lead == "*" || lead == "●":
 		level = max(level, 1)
 	case lead != "":
-		s = "<span class=\"lead\">" + h.text(lead) + "</span> " + s
+		h.listItem(1, "<span class=\"lead\">"+h.text(lead)+"</span> "+s)
+		return
 	}
 	if level > 0 {
 		h.listItem(level, s)

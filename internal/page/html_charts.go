@@ -21,7 +21,7 @@ func (h *hypertext) breakdown(b Breakdown) {
 	for _, p := range b.Parts {
 		name := p.Name
 		if p.Inner {
-			name = inner(name)
+			name = inside(name)
 		}
 		rows = append(rows, []Text{name, Num(p.Figure), T(p.Share)})
 		if p.Block == "" || !(sum > 0) || p.Value <= 0 {
@@ -47,7 +47,7 @@ func (h *hypertext) meters(m Meters) {
 	for _, r := range m.Rows {
 		name := r.Name
 		if r.Inner {
-			name = inner(name)
+			name = inside(name)
 		}
 		h.raw("<tr><th>" + h.inline(name) + "</th><td>" + meterSVG(r.Share, r.Style) + "</td><td class=\"r\">" +
 			h.text(r.Figure) + " %</td><td class=\"dim\">" + h.inline(r.Note) + "</td></tr>\n")
@@ -81,7 +81,7 @@ func meterSVG(share float64, style Style) string {
 
 func (h *hypertext) figure(f Figure) {
 	if svg := f.Drawing.SVG(); svg != "" {
-		h.element("figure", "", svg)
+		h.element("figure", "wide", svg)
 		return
 	}
 	h.pre(f.Drawing.Lines(Layout{}))

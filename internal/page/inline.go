@@ -31,8 +31,11 @@ const (
 	Word        // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
 	Strong      // what must not be overlooked
 
-	indentation // sets a row of Markdown or HTML in
+	deeper // what sets a part of the row above apart, in tables of Markdown and HTML
 )
+
+// inside is the name of a row that is a part of the row above.
+func inside(name Text) Text { return Join(Of(deeper, " "), name) }
 
 // A Place is where in a capture something can be seen. What does not apply is nil or "".
 type Place struct {
@@ -162,9 +165,6 @@ func (t Text) String() string {
 
 // Empty says whether there is nothing to read.
 func (t Text) Empty() bool { return t.String() == "" }
-
-// inner is the name of a part in a row of Markdown or HTML below the whole's.
-func inner(name Text) Text { return Join(Text{{Kind: indentation, Text: " "}}, name) }
 
 // Sentence begins a text with a capital letter and ends it with a full stop. Names keep their first letter.
 func Sentence(t Text) Text {

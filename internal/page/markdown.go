@@ -24,6 +24,7 @@ type markdown struct {
 	err    error
 	indent string // of the list item that is written
 	last   lineKind
+	base   int // the indent of the list that is written
 }
 
 // lineKind is what was written last: lines of a list stand together, all else is set apart by an empty line.
@@ -84,6 +85,8 @@ func (m *markdown) block(b Block) {
 		m.pre(b.Drawing.Lines(Layout{}))
 	case Code:
 		m.pre(b.Lines)
+	case Listing:
+		m.pre(b.lines(Layout{}, maxCleanBytes))
 	case Commands:
 		m.pre(b.Lines)
 	case Example:
@@ -147,7 +150,7 @@ func (m *markdown) inline(x Text) string {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
 			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
-		case s.Kind == indentation:
+		case s.Kind == deeper:
 			b.WriteString("&emsp;")
 		case s.Max > 0:
 			b.WriteString(m.text(m.Fit(m.Clean(s.Text), s.Max)))
@@ -182,9 +185,14 @@ func (m *markdown) prose(p Prose) {
 	level := p.List
 	switch {
 	case lead == "-" || lead == "*" || lead == "●":
-		level = max(level, p.Indent/2, 1)
+		if m.last != listLine {
+			m.base = p.Indent
+		}
+		level = max(level, 1+(p.Indent-m.base)/2, 1)
 	case lead != "":
-		s = m.text(lead) + " " + s
+		m.begin(listLine)
+		m.line("- **" + m.text(lead) + "** " + s)
+		return
 	}
 	if level > 0 {
 		m.begin(listLine)
@@ -256,7 +264,7 @@ func (m *markdown) breakdown(b Breakdown) {
 		if p.Block != "" {
 			name = Join(T(p.Block+" "), name)
 		} else if p.Inner {
-			name = inner(name)
+			name = inside(name)
 		}
 		rows = append(rows, []Text{name, T(p.Figure), T(p.Share)})
 	}
@@ -270,14 +278,20 @@ func (m *markdown) spark(s Spark) {
 
 func (m *markdown) meters(x Meters) {
 	var rows [][]Text
+	noted := false
 	for _, r := range x.Rows {
 		name := r.Name
 		if r.Inner {
-			name = inner(name)
+			name = inside(name)
 		}
 		rows = append(rows, []Text{name, T(r.Figure + " %"), T(Layout{}.meter(r.Share, 20, "")), r.Note})
+		noted = noted || !r.Note.Empty()
 	}
-	m.table(Table{Columns: []Column{{Head: ""}, {Head: "share", Right: true}, {Head: ""}, {Head: ""}}, Rows: rows})
+	columns := []Column{{Head: ""}, {Head: "share", Right: true}, {Head: ""}, {Head: ""}}
+	if !noted {
+		columns = columns[:3]
+	}
+	m.table(Table{Columns: columns, Rows: rows})
 }
 
 func (m *markdown) bars(x Bars) {

@@ -62,9 +62,11 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Text
 	// Wide is a table of a capture's rows: no indent, texts give way before numbers go, what is not shown is said.
-	Wide  bool
-	More  string // what was left out of the rows; "": nothing
-	Notes []Text // what a reader must know of the rows
+	Wide bool
+	// Sentences says that the last column is sentences, which go on under themselves, and the head a row as the others.
+	Sentences bool
+	More      string // what was left out of the rows; "": nothing
+	Notes     []Text // what a reader must know of the rows
 }
 
 // A Column is a column of a table.
@@ -74,6 +76,7 @@ type Column struct {
 	Right bool   // numbers
 	Drop  int    // where the page is too narrow, columns go in the order of this number, largest first; 0: stays
 	Flex  bool   // is shortened in the middle to the room that is left
+	Most  int    // columns of text that a cell gets; 0: all it needs
 }
 
 // name is the column's head where there is room.
@@ -156,6 +159,20 @@ type Code struct {
 	Lines  []string
 }
 
+// A Listing is lines of a source file, each behind what was counted of it.
+type Listing struct {
+	Counts []string // what they are: "waits %"; at most eight columns
+	Lines  []Listed
+}
+
+// A Listed is a line of a listing.
+type Listed struct {
+	Counts []string // at most six columns each; "": none
+	Number int
+	Code   string
+	Here   bool // the line that was asked for
+}
+
 // Commands are command lines to copy, whole however narrow the page.
 type Commands struct {
 	Indent int
@@ -207,6 +224,7 @@ func (Meters) block()     {}
 func (Bars) block()       {}
 func (Figure) block()     {}
 func (Code) block()       {}
+func (Listing) block()    {}
 func (Commands) block()   {}
 func (Example) block()    {}
 func (Fields) block()     {}

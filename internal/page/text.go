@@ -65,6 +65,10 @@ func (t *text) block(b Block) {
 		for _, l := range b.Lines {
 			t.codeLine(t.indent+b.Indent, l)
 		}
+	case Listing:
+		for _, l := range b.lines(t.Layout, t.Columns()) {
+			t.line(l)
+		}
 	case Commands:
 		for _, l := range b.Lines {
 			t.line(strings.Repeat(" ", t.indent+b.Indent) + b.Prompt + t.Clean(l))

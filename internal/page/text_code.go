@@ -1,6 +1,9 @@
 package page
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // example writes a text in which indented lines are code.
 func (t *text) example(e Example) {
@@ -15,6 +18,29 @@ func (t *text) example(e Example) {
 		t.prose(Prose{Indent: e.Indent, Text: T(lead + strings.Join(b.lines, " "))})
 		lead = ""
 	}
+}
+
+// lines is the listing with lines of at most width columns. The sign of a count's unit stands behind the counts.
+func (x Listing) lines(l Layout, width int) []string {
+	const room = 8
+	head := " "
+	for _, c := range x.Counts {
+		head += Pad(l.Clean(c), room, true)
+	}
+	out := []string{l.Paint(Bold, head+Pad("line", room-1, true))}
+	for _, line := range x.Lines {
+		row, left := " ", room-1
+		if line.Here {
+			row = l.Pick("▶", ">")
+		}
+		for _, c := range line.Counts {
+			row += Pad(l.Clean(c), left, true)
+			left = room
+		}
+		row += Pad(strconv.Itoa(line.Number), room-1, true) + "  "
+		out = append(out, row+l.Paint(Cyan, l.Fit(l.Clean(line.Code), width-Shown(row))))
+	}
+	return out
 }
 
 // Cut divides the text of an example behind its first code.

@@ -22,6 +22,10 @@ type grid struct {
 }
 
 func (t *text) table(x Table) {
+	if x.Sentences {
+		t.sentences(x)
+		return
+	}
 	g := t.gridOf(x)
 	if x.Wide {
 		g.shrink(t.Columns())
@@ -37,10 +41,7 @@ func (t *text) table(x Table) {
 		t.line(g.line(t, row, margin, margin))
 	}
 	if !x.Wide {
-		t.prose(Prose{Indent: 2, Text: T(x.More)})
-		for _, n := range x.Notes {
-			t.prose(Prose{Indent: 2, Text: n})
-		}
+		t.under(x)
 		return
 	}
 	if len(g.rows) == 0 {
@@ -54,6 +55,55 @@ func (t *text) table(x Table) {
 	}
 	for _, n := range x.Notes {
 		t.aside(t.cell(n))
+	}
+}
+
+// What sentences of a table get.
+const (
+	leastSentence = 30 // columns, where another column can give way
+	leastBeside   = 8  // columns beside the others; with less, sentences go under them
+)
+
+// sentences writes a table whose last column is sentences.
+func (t *text) sentences(x Table) {
+	g := t.gridOf(x)
+	last := len(g.columns) - 1
+	room := t.Columns() - leastSentence - columnGap // for what gives way
+	for i, c := range g.columns[:last] {
+		if room -= columnGap; !c.Flex {
+			room -= g.widths[i]
+		}
+	}
+	for i, c := range g.columns[:last] {
+		if c.Flex {
+			g.widths[i] = max(Shown(g.heads[i]), min(g.widths[i], room))
+		}
+	}
+	write := func(cells []string) {
+		gap := strings.Repeat(" ", columnGap)
+		lead := gap
+		for i, c := range g.columns[:last] {
+			lead += Pad(t.Fit(cells[i], g.widths[i]), g.widths[i], c.Right) + gap
+		}
+		if Shown(lead)+leastBeside > t.Columns() {
+			t.line(lead)
+			t.prose(Prose{Indent: 2 * columnGap, Text: T(cells[last])})
+			return
+		}
+		t.prose(Prose{Lead: lead, Text: T(cells[last])})
+	}
+	write(g.heads)
+	for _, row := range g.rows {
+		write(row)
+	}
+	t.under(x)
+}
+
+// under writes what is said under a table that is not wide.
+func (t *text) under(x Table) {
+	t.prose(Prose{Indent: 2, Text: T(x.More)})
+	for _, n := range x.Notes {
+		t.prose(Prose{Indent: 2, Text: n})
 	}
 }
 
@@ -80,6 +130,9 @@ func (t *text) gridOf(x Table) *grid {
 		for i := range cells {
 			if i < len(row) {
 				cells[i] = t.cell(row[i])
+			}
+			if most := g.columns[i].Most; most > 0 {
+				cells[i] = t.Fit(cells[i], most)
 			}
 			g.widths[i] = max(g.widths[i], Shown(cells[i]))
 		}

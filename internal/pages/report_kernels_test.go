@@ -8,8 +8,8 @@ import (
 	"lacuna/internal/report"
 )
 
-// evil is a name that would do harm on a terminal or in a page if it got there as it is.
-var evil = "evil\x1b[2J\u202e|`<b>\n" + strings.Repeat("x", 300)
+// longEvil is a name that would do harm on a terminal or in a page if it got there as it is.
+var longEvil = evil + strings.Repeat("x", 300)
 
 // sampleJoined is a report with kernels that ncu has reported on.
 func sampleJoined() *report.Report {
@@ -39,8 +39,8 @@ func TestJoinedKernelsGoldens(t *testing.T) {
 // Every form shows all, whatever names say and however many kernels there are.
 func TestJoinedKernelsForms(t *testing.T) {
 	r := sampleJoined()
-	r.Kernels = append(r.Kernels, report.Kernel{Name: evil, MsPerStep: 0.2, ShareOfStep: 0.2, Class: "latency", Notes: []string{evil},
-		Findings: []report.KernelFinding{{Rule: "x", Title: evil, Ratio: 0.5, Change: "scale:" + evil + "=0.5", Fix: "    code " + evil}}})
+	r.Kernels = append(r.Kernels, report.Kernel{Name: longEvil, MsPerStep: 0.2, ShareOfStep: 0.2, Class: "latency", Notes: []string{longEvil},
+		Findings: []report.KernelFinding{{Rule: "x", Title: longEvil, Ratio: 0.5, Change: "scale:" + longEvil + "=0.5", Fix: "    code " + longEvil}}})
 	for range maxJoined {
 		r.Kernels = append(r.Kernels, report.Kernel{Name: "k", MsPerStep: 0.1})
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lacuna/internal/bench"
+	"lacuna/internal/compare"
 	"lacuna/internal/unit"
 )
 
@@ -13,7 +14,7 @@ func BenchMarkdown(w io.Writer, r *bench.Result) error {
 	m := &markdown{printer{Page: Page{Width: 1 << 20}, w: w}}
 	icon := ""
 	if len(r.Changes) > 0 && r.Changes[0].Name == r.Main {
-		if sign := changeSigns[r.Changes[0].Verdict]; sign != "" {
+		if sign := map[compare.Verdict]string{}[r.Changes[0].Verdict]; sign != "" {
 			icon = sign + " "
 		}
 	}

@@ -2,7 +2,6 @@ package writers
 
 import (
 	"bytes"
-	"io"
 	"testing"
 
 	"lacuna/internal/compare"
@@ -14,9 +13,8 @@ func change(name, unit string, before, after, pct, low, high float64, verdict co
 	return compare.Change{Name: name, Unit: unit, Before: before, After: after, ChangePct: &pct, LowPct: &low, HighPct: &high, LimitPct: 2, Verdict: verdict, RunsNeeded: runs}
 }
 
-// sampleDiff is a comparison in which something of every kind happened, of runs that are not comparable.
+// sampleDiff is a comparison with rows of every kind.
 func sampleDiff() *compare.Difference {
-	ms := func(x float64) *float64 { return &x }
 	step := change("step", "ms", 100, 42.5, -57.5, -59, -56, "faster", 0)
 	return &compare.Difference{
 		Schema: compare.Schema,
@@ -44,46 +42,13 @@ func sampleDiff() *compare.Difference {
 			{Path: "forward > autograd::engine::evaluate_function: AddmmBackward0 > AddmmBackward0 > aten::mm", BeforeMs: 30, AfterMs: 2, ChangeMs: -28, CallsBefore: 13, CallsAfter: 13},
 			{Path: "aten::relu", BeforeMs: 5, AfterMs: 5.01, ChangeMs: 0.01, CallsBefore: 1, CallsAfter: 1},
 		},
-		Findings: compare.Findings{
-			Gone:   []compare.Finding{{Rule: "input_pipeline", Title: "The GPU waits for load|er", BeforeMs: ms(60)}},
-			New:    []compare.Finding{{Rule: "dtype_cast_churn", Title: "Casts", AfterMs: ms(2)}},
-			Stayed: []compare.Finding{{Rule: "host_sync", Title: "The host waits", BeforeMs: ms(3), AfterMs: ms(0.0001)}},
-		},
-		Predicted: &compare.Predicted{Changes: []string{"prefetch:load|er@8"}, Ratio: 0.4, Low: 0.3, High: 0.45, Achieved: 0.425, ErrorPct: -5.9, InRange: true},
 	}
 }
 
-func TestDiffGoldens(t *testing.T) {
-	next := []Advice{{Command: "lacuna report a.json", Why: "what is left to gain"}}
-	text := func(page Page) func(io.Writer, *compare.Difference) error {
-		return func(w io.Writer, d *compare.Difference) error { return DiffText(w, d, next, page) }
+func TestDiffCSV(t *testing.T) {
+	var out bytes.Buffer
+	if err := DiffCSV(&out, sampleDiff()); err != nil {
+		t.Fatal(err)
 	}
-	for file, write := range map[string]func(io.Writer, *compare.Difference) error{
-		"diff_100.txt": text(Page{Width: 100}), "diff_40_ascii.txt": text(Page{Width: 40, ASCII: true}), "diff.md": DiffMarkdown, "diff.csv": DiffCSV,
-	} {
-		t.Run(file, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := write(&out, sampleDiff()); err != nil {
-				t.Fatal(err)
-			}
-			golden.File(t, "testdata/"+file, out.String())
-		})
-	}
-}
-
-// What the verdict says of the step, in each of its cases.
-func TestStepWords(t *testing.T) {
-	for _, test := range []struct {
-		step compare.Change
-		want string
-	}{
-		{change("step", "ms", 10, 12, 20, 15, 25, "slower", 0), "The median step takes 12.0 ms, before 10.0 ms: +20 % (+15 to +25). It is slower."},
-		{change("step", "ms", 10, 10, 0.1, -1, 1, "same", 0), "The median step takes 10.0 ms, before 10.0 ms: +0.10 % (-1.0 to +1.0). That is no change of 2 % or more."},
-		{change("step", "ms", 10, 10.5, 5, -3, 13, "undecided", 7), "The median step takes 10.5 ms, before 10.0 ms: +5.0 % (-3.0 to +13). Whether it changed by 2 % or more is undecided; about 7 runs a side would tell."},
-		{compare.Change{Name: "step", Unit: "ms", Before: 10, After: 10, LimitPct: 2, Verdict: "undecided"}, "The median step takes 10.0 ms, before 10.0 ms. Whether it changed by 2 % or more is undecided."},
-	} {
-		if got := stepWords(&compare.Difference{Step: &test.step, Comparable: true}); got != test.want {
-			t.Errorf("got  %s\nwant %s", got, test.want)
-		}
-	}
+	golden.File(t, "testdata/diff.csv", out.String())
 }

@@ -1,6 +1,7 @@
 package writers
 
 import (
+	"fmt"
 	"html/template"
 	"io"
 
@@ -139,3 +140,8 @@ func (g *courseChart) lines(runs *history.Runs, c *history.Course, x func(float6
 		}
 	}
 }
+
+// A svgTick is a line of the grid.
+type svgTick struct{ At, Label string }
+
+func px(v float64) string { return fmt.Sprintf("%.1f", v) }

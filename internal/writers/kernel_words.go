@@ -5,13 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/unit"
 )
-
-// bytesWords is a number of bytes in decimal units, as bandwidths are: "549 MB".
-func bytesWords(v float64) string { return unit.SI(v) + "B" }
 
 // classWords is a class as the end of "it is ...".
 func classWords(class string) string {
@@ -45,38 +41,6 @@ func shortClass(class string) string {
 	return strings.Replace(class, "memory:", "", 1)
 }
 
-// dimsWords is a grid or block: "64 x 64", trailing ones left out.
-func dimsWords(d [3]uint32) string {
-	switch {
-	case d[2] > 1:
-		return fmt.Sprintf("%d x %d x %d", d[0], d[1], d[2])
-	case d[1] > 1:
-		return fmt.Sprintf("%d x %d", d[0], d[1])
-	}
-	return fmt.Sprint(d[0])
-}
-
-// deviceSays describes a GPU in a few words.
-func deviceSays(d kernelreport.Device) string {
-	if d.Name == "" {
-		return ""
-	}
-	var about []string
-	if d.ComputeCapability != "" {
-		about = append(about, "compute capability "+d.ComputeCapability)
-	}
-	if d.SMs > 0 {
-		about = append(about, fmt.Sprintf("%d SMs", d.SMs))
-	}
-	if d.MemoryGBs > 0 {
-		about = append(about, unit.SI(d.MemoryGBs*1e9)+"B/s of DRAM")
-	}
-	if len(about) == 0 {
-		return d.Name
-	}
-	return d.Name + " (" + strings.Join(about, ", ") + ")"
-}
-
 // timesWords is how many times as fast: "3.9 times as fast", or how much shorter.
 func timesWords(now, then float64) string {
 	ratio := now / then
@@ -93,24 +57,6 @@ func timesWords(now, then float64) string {
 	return fmt.Sprintf("%s %% more", unit.Percent(1/ratio-1))
 }
 
-// predictionWords is what a repair is predicted to bring, in a sentence; "" if nothing is predicted.
-func predictionWords(k *kernelreport.Kernel, f *kernelreport.Finding) string {
-	if f.PredictedUs <= 0 || k.DurationUs == nil || f.Healthy {
-		return ""
-	}
-	now := *k.DurationUs
-	s := unit.ScaleOfUs(now)
-	words := fmt.Sprintf("from %s %s to about %s %s (%s to %s), %s", s.Number(now), s.Symbol, s.Number(f.PredictedUs), s.Symbol,
-		s.Number(f.LowUs), s.Number(f.HighUs), timesWords(now, f.PredictedUs))
-	if f.Next != "" {
-		words += "; then limited by " + f.Next
-	}
-	if f.AtBoostUs > 0 {
-		words += "; at full clock about " + unit.Micros(f.AtBoostUs)
-	}
-	return words
-}
-
 // capital begins a text with a capital letter.
 func capital(s string) string {
 	if s == "" {
@@ -119,25 +65,31 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// placeWords is where a line is: "kernels.cu:42", or the function and the offset of the instruction.
-func placeWords(l *kernelreport.Line) string {
-	if l.Line > 0 {
-		file := l.File
-		if i := strings.LastIndexAny(file, `/\`); i >= 0 {
-			file = file[i+1:]
-		}
-		return fmt.Sprintf("%s:%d", file, l.Line)
+// levelWords is a level of memory.
+func levelWords(level string) string {
+	switch level {
+	case "dram":
+		return "DRAM"
+	case "l2":
+		return "L2"
+	case "l1":
+		return "L1"
 	}
-	if l.Function != "" {
-		return fmt.Sprintf("%s+0x%x", kernelname.Base(l.Function), l.Offset)
-	}
-	return fmt.Sprintf("+0x%x", l.Offset)
+	return level
 }
 
-// lineText is what stands there.
-func lineText(l *kernelreport.Line) string {
-	if text := strings.TrimSpace(strings.ReplaceAll(l.Text, "\t", "    ")); text != "" {
-		return text
+// precisionWords is a precision.
+func precisionWords(precision string) string {
+	if rest, ok := strings.CutPrefix(precision, "tensor"); ok {
+		return strings.TrimSpace("tensor cores " + strings.ToUpper(strings.TrimSpace(rest)))
 	}
-	return l.SASS
+	return strings.ToUpper(precision)
+}
+
+// firstFinding is the finding that matters most, or nil.
+func firstFinding(k *kernelreport.Kernel) *kernelreport.Finding {
+	if len(k.Findings) == 0 {
+		return nil
+	}
+	return &k.Findings[0]
 }

@@ -161,6 +161,7 @@ func contents(list []page.Block) (out []string) {
 				out = append(out, inner...)
 			}
 		case page.Prose:
+			word(strings.Trim(b.Lead, "-*● "))
 			add(b.Text)
 		case page.Item:
 			add(b.Title)
@@ -171,7 +172,9 @@ func contents(list []page.Block) (out []string) {
 			for _, row := range b.Rows {
 				add(row...)
 			}
-			word(strings.TrimSuffix(b.More, "."))
+			if b.More != "" { // some forms make it a sentence
+				word(strings.TrimSuffix(b.More[1:], "."))
+			}
 			add(b.Notes...)
 		case page.Breakdown:
 			for _, p := range append(b.Parts[:len(b.Parts):len(b.Parts)], b.Total) {
@@ -192,6 +195,12 @@ func contents(list []page.Block) (out []string) {
 			}
 		case page.Code:
 			word(b.Lines...)
+		case page.Listing:
+			word(b.Counts...)
+			for _, l := range b.Lines {
+				word(l.Counts...)
+				word(fmt.Sprint(l.Number), l.Code)
+			}
 		case page.Commands:
 			word(b.Lines...)
 		case page.Example:
@@ -211,7 +220,13 @@ func contents(list []page.Block) (out []string) {
 			for _, a := range b.List {
 				word(a.Command, a.Why)
 			}
-		case page.Gap, page.Figure:
+		case page.Figure:
+			if b.Drawing.SVG() == "" {
+				for _, l := range b.Drawing.Lines(page.Layout{}) {
+					word(strings.Fields(l)...)
+				}
+			}
+		case page.Gap:
 		default:
 			panic(fmt.Sprintf("pagetest: %T is not known", b))
 		}

@@ -1,4 +1,4 @@
-package writers
+package pages
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"lacuna/internal/kernelname"
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/page"
 	"lacuna/internal/unit"
 )
 
@@ -85,10 +86,14 @@ var rooflineSVG = template.Must(template.New("roofline").Parse(`<svg xmlns="http
 
 // RooflineSVG draws the kernels of a report under the roofs of their device; false: none has a place there.
 func RooflineSVG(w io.Writer, r *kernelreport.Report, top int) (bool, error) {
-	kernels := topKernels(r, min(max(top, 0), len(svgColours)))
-	if top == 0 {
-		kernels = topKernels(r, len(svgColours))
+	if top <= 0 {
+		top = len(svgColours)
 	}
+	return drawRoofline(w, r, firstKernels(r, min(top, len(svgColours))))
+}
+
+// drawRoofline draws kernels of a report, at most as many as there are colours.
+func drawRoofline(w io.Writer, r *kernelreport.Report, kernels []kernelreport.Kernel) (bool, error) {
 	var all []kernelreport.Point
 	for i := range kernels {
 		all = append(all, roofs(&kernels[i])...)
@@ -130,7 +135,7 @@ func chartOf(r *kernelreport.Report, kernels []kernelreport.Kernel, all []kernel
 		if len(points) == 0 {
 			continue
 		}
-		name := Page{}.fit(Printable(kernelname.Profiled(k.Name)), 48)
+		name := page.Layout{}.Fit(page.Printable(kernelname.Profiled(k.Name)), 48)
 		for _, x := range slices.Backward(points) {
 			c.Points = append(c.Points, svgPoint{px(s.x(x.Intensity)), px(s.y(x.Flops)), "8", svgColours[i], levelMark(x.Level), name + ", " + precisionWords(x.Precision) + ", " + pointWords(x)})
 		}

@@ -1,4 +1,4 @@
-package writers
+package pages
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lacuna/internal/kernelreport"
+	"lacuna/internal/page"
 	"lacuna/internal/unit"
 )
 
@@ -78,19 +79,15 @@ const (
 	rooflineHeight = 13
 )
 
-// rooflineChart draws the kernel under its roofs and says what the place means.
-func (p *printer) rooflineChart(k *kernelreport.Kernel) {
-	if len(k.Roofline) == 0 {
-		return
-	}
+// rooflineChart is the kernel under its roofs, and what the place means.
+func rooflineChart(r *kernelreport.Report, k *kernelreport.Kernel) []page.Block {
 	points := roofs(k)
 	if len(points) == 0 {
-		return
+		return nil
 	}
-	p.subheading(fmt.Sprintf("Roofline, %s: FLOP/s over FLOP per byte, both logarithmic", precisionWords(points[0].Precision)))
-	p.canvas(points)
+	out := []page.Block{page.Figure{Alt: "the kernel under the roofs of its device", Drawing: roofline{r, k}}}
 	for _, x := range points {
-		p.prose(fmt.Sprintf("    %s ", levelMark(x.Level)), 6, p.clean(pointWords(x)))
+		out = append(out, page.Prose{Indent: 4, Lead: levelMark(x.Level) + " ", Text: page.T(pointWords(x))})
 	}
 	var others []string
 	for _, name := range precisions(k) {
@@ -102,14 +99,31 @@ func (p *printer) rooflineChart(k *kernelreport.Kernel) {
 		}
 	}
 	if len(others) > 0 {
-		p.prose("    ", 4, "Besides, "+unit.List(others)+".")
+		out = append(out, page.Prose{Indent: 4, Text: page.Sayf("Besides, %s.", unit.List(others))})
 	}
+	return folded(fmt.Sprintf("Roofline, %s: FLOP/s over FLOP per byte, both logarithmic", precisionWords(points[0].Precision)), out)
 }
 
-// canvas draws roofs and points.
-func (p *printer) canvas(points []kernelreport.Point) {
+// A roofline draws a kernel under the roofs of its device.
+type roofline struct {
+	report *kernelreport.Report
+	kernel *kernelreport.Kernel
+}
+
+// SVG is the drawing of RooflineSVG, of one kernel.
+func (x roofline) SVG() string {
+	var out strings.Builder
+	if _, err := drawRoofline(&out, x.report, []kernelreport.Kernel{*x.kernel}); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// Lines is roofs and points in characters.
+func (x roofline) Lines(l page.Layout) []string {
+	points := roofs(x.kernel)
 	const labels = 8
-	w, h := min(rooflineWidth, p.width()-4-labels), rooflineHeight
+	w, h := min(rooflineWidth, l.Columns()-4-labels), rooflineHeight
 	f := frameOf(points)
 	cells := make([][]string, h)
 	for y := range cells {
@@ -128,35 +142,36 @@ func (p *printer) canvas(points []kernelreport.Point) {
 			if y < 0 || y >= h {
 				continue
 			}
-			mark := p.pick("·", ".")
+			mark := l.Pick("·", ".")
 			if x.Bandwidth*at >= x.Peak {
-				mark = p.pick("─", "-")
+				mark = l.Pick("─", "-")
 			}
 			cells[y][c] = mark
 		}
 	}
 	for _, x := range slices.Backward(points) { // the first level is drawn over the others
 		if y, c := row(x.Flops), column(x.Intensity); y >= 0 && y < h && c >= 0 && c < w {
-			cells[y][c] = p.paint(bold, levelMark(x.Level))
+			cells[y][c] = l.Paint(page.Bold, levelMark(x.Level))
 		}
 	}
-	for y, line := range cells {
+	var out []string
+	for y := range cells {
 		label := ""
 		if y == row(points[0].Peak) {
 			label = unit.SI(points[0].Peak)
 		} else if y == row(points[0].Flops) {
 			label = unit.SI(points[0].Flops)
 		}
-		p.line(fmt.Sprintf("    %*s%s%s", labels-1, strings.TrimSpace(label), p.pick("┤", "|"), strings.Join(cells[y][:len(line)], "")))
+		out = append(out, fmt.Sprintf("    %*s%s%s", labels-1, strings.TrimSpace(label), l.Pick("┤", "|"), strings.Join(cells[y], "")))
 	}
-	p.xAxis(f, labels, w, column)
+	return append(out, xAxis(l, f, labels, w, column)...)
 }
 
 // xAxis labels the decades of intensity.
-func (p *printer) xAxis(f rooflineFrame, labels, w int, column func(float64) int) {
+func xAxis(l page.Layout, f rooflineFrame, labels, w int, column func(float64) int) []string {
 	line, text := []string{}, []byte(strings.Repeat(" ", w+labels))
 	for range w {
-		line = append(line, p.pick("─", "-"))
+		line = append(line, l.Pick("─", "-"))
 	}
 	free := 0
 	for d := math.Ceil(f.x0); d <= f.x1; d++ {
@@ -164,15 +179,14 @@ func (p *printer) xAxis(f rooflineFrame, labels, w int, column func(float64) int
 		if c < 0 || c >= w {
 			continue
 		}
-		line[c] = p.pick("┴", "+")
+		line[c] = l.Pick("┴", "+")
 		label := decade(d)
 		if at := labels + c - len(label)/2; at >= free && at+len(label) <= len(text) {
 			copy(text[at:], label)
 			free = at + len(label) + 1
 		}
 	}
-	p.line("    " + strings.Repeat(" ", labels-1) + p.pick("└", "+") + strings.Join(line, ""))
-	p.line("    " + string(text))
+	return []string{"    " + strings.Repeat(" ", labels-1) + l.Pick("└", "+") + strings.Join(line, ""), "    " + string(text)}
 }
 
 // decade is a power of ten in figures.
@@ -194,27 +208,6 @@ func levelMark(level string) string {
 		return "1"
 	}
 	return "o"
-}
-
-// levelWords is a level of memory.
-func levelWords(level string) string {
-	switch level {
-	case "dram":
-		return "DRAM"
-	case "l2":
-		return "L2"
-	case "l1":
-		return "L1"
-	}
-	return level
-}
-
-// precisionWords is a precision.
-func precisionWords(precision string) string {
-	if rest, ok := strings.CutPrefix(precision, "tensor"); ok {
-		return strings.TrimSpace("tensor cores " + strings.ToUpper(strings.TrimSpace(rest)))
-	}
-	return strings.ToUpper(precision)
 }
 
 // worthRaising is how much a roof must rise, or efficiency, for it to be told.
