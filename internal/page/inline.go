@@ -28,6 +28,7 @@ const (
 	Path        // a file; has a line of its own
 	Word        // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
 	Strong      // what must not be overlooked
+	Icon        // a sign, with the blank after it, that Markdown and HTML show; text has words alone
 )
 
 // A Place is where in a capture something can be seen. What does not apply is nil or "".

@@ -81,7 +81,9 @@ func (m *markdown) block(b Block) {
 	case Bars:
 		m.bars(b)
 	case Figure:
-		m.pre(b.Drawing.Lines(Layout{}))
+		if !b.Elsewhere {
+			m.pre(b.Drawing.Lines(Layout{}))
+		}
 	case Code:
 		m.pre(b.Lines)
 	case Commands:
@@ -167,7 +169,7 @@ func blankAfter(s string) string {
 }
 
 func (m *markdown) prose(p Prose) {
-	if p.Text.Empty() {
+	if p.Text.Empty() || p.Elsewhere {
 		return
 	}
 	s := m.inline(p.Text)
@@ -176,6 +178,7 @@ func (m *markdown) prose(p Prose) {
 	}
 	lead := strings.TrimSpace(p.Lead)
 	switch {
+	case p.Quote && lead == "-":
 	case lead == "-" || lead == "*" || lead == "●":
 		m.begin(listLine)
 		m.line(strings.Repeat("  ", max(0, p.Indent/2-1)) + "- " + s)
@@ -207,6 +210,27 @@ func (m *markdown) item(x Item) {
 }
 
 func (m *markdown) table(x Table) {
+	shown, folded := x.parts()
+	m.rows(shown)
+	if len(folded.Rows) > 0 {
+		m.fold(m.text(x.FoldTitle), []Block{folded})
+	}
+	if len(x.Rows) == 0 && !x.Wide {
+		return
+	}
+	if len(x.Rows) == 0 {
+		m.paragraph(m.text(noRows))
+	}
+	if x.More != "" {
+		m.paragraph("<sub>" + m.inline(Sentence(T(x.More))) + "</sub>")
+	}
+	for _, n := range x.Notes {
+		m.paragraph("<sub>" + m.inline(n) + "</sub>")
+	}
+}
+
+// rows writes a table without its remarks.
+func (m *markdown) rows(x Table) {
 	if len(x.Rows) == 0 {
 		return
 	}
@@ -231,12 +255,6 @@ func (m *markdown) table(x Table) {
 			}
 		}
 		m.line("| " + strings.Join(cells, " | ") + " |")
-	}
-	if x.More != "" {
-		m.paragraph("<sub>" + m.inline(Sentence(T(x.More))) + "</sub>")
-	}
-	for _, n := range x.Notes {
-		m.paragraph("<sub>" + m.inline(n) + "</sub>")
 	}
 }
 

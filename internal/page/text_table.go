@@ -44,7 +44,7 @@ func (t *text) table(x Table) {
 		return
 	}
 	if len(g.rows) == 0 {
-		t.line(t.Paint(Dim, "(no rows)"))
+		t.line(t.Paint(Dim, noRows))
 	}
 	if x.More != "" {
 		t.aside(x.More)
@@ -72,7 +72,9 @@ func (t *text) gridOf(x Table) *grid {
 			head, t.head = t.head, ""
 		}
 		g.heads = append(g.heads, head)
-		g.keep = append(g.keep, i)
+		if !c.Extra {
+			g.keep = append(g.keep, i)
+		}
 		g.widths[i] = Shown(head)
 	}
 	for _, row := range x.Rows {
