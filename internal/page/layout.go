@@ -117,7 +117,14 @@ func (l Layout) ellipsis() string { return l.Pick("…", "...") }
 var wide = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // Shown is the columns that a clean text takes.
-func Shown(s string) int { return wide.StringWidth(s) }
+func Shown(s string) int {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > 0x7e {
+			return wide.StringWidth(s)
+		}
+	}
+	return len(s)
+}
 
 // Fit shortens a clean text in the middle to at most width columns. What tells kernels apart
 // stands at both ends of their names.

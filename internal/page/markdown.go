@@ -138,6 +138,14 @@ func (m *markdown) text(s string) string {
 // maxMarkdownName is the longest name.
 const maxMarkdownName = 100
 
+// MarkdownName is a span as Markdown shows it, before it is escaped: names are shortened.
+func MarkdownName(s Span) string {
+	if s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path {
+		return Layout{}.Fit(Layout{}.Clean(s.Text), maxMarkdownName)
+	}
+	return s.Text
+}
+
 // code is a name as code, whatever is in it.
 func (m *markdown) code(s string) string { return "<code>" + m.text(s) + "</code>" }
 
@@ -148,7 +156,7 @@ func (m *markdown) inline(x Text) string {
 		switch {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
-			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
+			b.WriteString(m.code(MarkdownName(s)))
 		case s.Kind == Word:
 			b.WriteString(m.code(s.Text))
 		case s.Kind == Strong:

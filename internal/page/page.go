@@ -78,6 +78,7 @@ type Table struct {
 type Column struct {
 	Head  string // short, for columns of text
 	Name  string // for Markdown and HTML; "": as Head
+	Short string // where it is not shown; "": as Name
 	Right bool   // numbers
 	Drop  int    // where the page is too narrow, columns go in the order of this number, largest first; 0: stays
 	Flex  bool   // is shortened in the middle to the room that is left
@@ -90,6 +91,14 @@ func (c Column) name() string {
 		return c.Name
 	}
 	return c.Head
+}
+
+// short is the column's name in a sentence.
+func (c Column) short() string {
+	if c.Short != "" {
+		return c.Short
+	}
+	return c.name()
 }
 
 // parts is a table's rows that are shown at once and those that are folded.

@@ -130,7 +130,11 @@ func contents(form string, list []page.Block) (out []string) {
 	add := func(texts ...page.Text) {
 		for _, t := range texts {
 			for _, s := range t {
-				if strings.TrimSpace(s.Text) != "" && (form != "text" || s.Kind != page.Icon) {
+				switch {
+				case strings.TrimSpace(s.Text) == "", form == "text" && s.Kind == page.Icon:
+				case form == "markdown" && s.Kind != page.Plain:
+					out = append(out, page.MarkdownName(s))
+				default:
 					out = append(out, s.Text)
 				}
 			}
@@ -163,7 +167,9 @@ func contents(form string, list []page.Block) (out []string) {
 					}
 				}
 			}
-			word(strings.TrimSuffix(b.More, "."))
+			if b.More != "" {
+				word(strings.TrimSuffix(b.More, ".")[1:]) // a sentence begins with a capital letter
+			}
 			add(b.Notes...)
 		case page.Breakdown:
 			for _, p := range append(b.Parts[:len(b.Parts):len(b.Parts)], b.Total) {
