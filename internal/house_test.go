@@ -34,7 +34,7 @@ var floors = [][]string{
 }
 
 // helpers are imported by tests only.
-var helpers = []string{"golden", "page/pagetest"}
+var helpers = []string{"golden", "page/pagetest", "pages/samples"}
 
 // long is the files over maxLines that may be, each with its reason.
 var long = map[string]string{}

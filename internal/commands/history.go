@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/history"
-	"lacuna/internal/writers"
+	"lacuna/internal/tables"
 )
 
 var historyCommand = Command{
@@ -214,18 +213,8 @@ const historyLast = 500
 const historyLastOfAll = 200
 
 // sheets writes tables in the format of the call.
-func (c *historyCall) sheets(env *Env, sheets ...writers.Sheet) error {
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.TableJSON(w, sheets)
-		case "csv":
-			return writers.TableCSV(w, sheets)
-		case "markdown":
-			return writers.TableMarkdown(w, sheets, 0)
-		}
-		return writers.TableText(w, sheets, env.page(), 0)
-	})
+func (c *historyCall) sheets(env *Env, sheets ...tables.Sheet) error {
+	return env.showTables(*c.format, sheets, 0)
 }
 
 // noMeasure says that globs match no measure of a series, and which is most like the first.

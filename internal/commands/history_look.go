@@ -7,6 +7,9 @@ import (
 
 	"lacuna/internal/history"
 	"lacuna/internal/measure"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
+	"lacuna/internal/tables"
 	"lacuna/internal/writers"
 )
 
@@ -25,7 +28,7 @@ func (c *historyCall) list(ctx context.Context, env *Env, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return c.sheets(env, writers.HistorySeries(series), writers.HistoryRuns(runs))
+	return c.sheets(env, pages.HistorySeries(series), pages.HistoryRuns(runs))
 }
 
 func (c *historyCall) show(ctx context.Context, env *Env, args []string) error {
@@ -34,7 +37,7 @@ func (c *historyCall) show(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	defer s.Close()
-	var sheets []writers.Sheet
+	var sheets []tables.Sheet
 	for _, word := range args {
 		found, err := s.Find(ctx, word)
 		if err != nil {
@@ -49,7 +52,7 @@ func (c *historyCall) show(ctx context.Context, env *Env, args []string) error {
 			if err != nil {
 				return err
 			}
-			sheets = append(sheets, writers.HistoryRun(r, run, kept))
+			sheets = append(sheets, pages.HistoryRun(r, run, kept))
 		}
 	}
 	return c.sheets(env, sheets...)
@@ -68,7 +71,7 @@ func (c *historyCall) baseline(ctx context.Context, env *Env, args []string) err
 	if len(levels) == 0 && len(args) > 0 {
 		return c.unknown(ctx, s, series, args)
 	}
-	return c.sheets(env, writers.HistoryLevels(series, levels))
+	return c.sheets(env, pages.HistoryLevels(series, levels))
 }
 
 // unknown says that globs match no measure.
@@ -108,9 +111,9 @@ func (c *historyCall) blame(ctx context.Context, env *Env, args []string) error 
 		case "csv":
 			return writers.BlameCSV(w, b)
 		case "markdown":
-			return writers.BlameMarkdown(w, b)
+			return page.WriteMarkdown(w, pages.Blame(b))
 		}
-		return writers.BlameText(w, b, env.page())
+		return page.WriteText(w, pages.Blame(b), env.layout())
 	})
 	switch {
 	case err != nil:
@@ -146,9 +149,9 @@ func (c *historyCall) plot(ctx context.Context, env *Env, args []string) error {
 	}
 	return env.write(func(w io.Writer) error {
 		if *c.format == "svg" {
-			return writers.HistorySVG(w, runs, courses)
+			return writeText(w, pages.HistorySVG(runs, courses))
 		}
-		return writers.HistoryPlot(w, runs, courses, env.page())
+		return page.WriteText(w, pages.HistoryPlot(runs, courses), env.layout())
 	})
 }
 

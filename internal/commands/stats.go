@@ -141,7 +141,7 @@ func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	sheets = slices.DeleteFunc(sheets, func(s writers.Sheet) bool { return len(s.Rows.Rows) == 0 })
+	sheets = slices.DeleteFunc(sheets, func(s tables.Sheet) bool { return len(s.Rows.Rows) == 0 })
 	if len(sheets) == 0 {
 		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], writers.ShellWord(args[0]))
 	}
@@ -150,25 +150,8 @@ func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
 }
 
 // write prints tables.
-func (c statsCall) write(env *Env, sheets []writers.Sheet) error {
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "markdown":
-			return writers.TableMarkdown(w, sheets, *c.limit)
-		case "text":
-			return writers.TableText(w, sheets, page, *c.limit)
-		}
-		for _, s := range sheets { // programs get the rows that they asked for, and no note
-			if *c.limit > 0 && len(s.Rows.Rows) > *c.limit {
-				s.Rows.Rows = s.Rows.Rows[:*c.limit]
-			}
-		}
-		if *c.format == "csv" {
-			return writers.TableCSV(w, sheets)
-		}
-		return writers.TableJSON(w, sheets)
-	})
+func (c statsCall) write(env *Env, sheets []tables.Sheet) error {
+	return env.showTables(*c.format, sheets, *c.limit)
 }
 
 func tableFormats() []string { return []string{"text", "csv", "json", "markdown"} }
@@ -291,7 +274,7 @@ func usualRequests() []request {
 }
 
 // fill reads the inputs and answers the requests. What a capture lacks is told in missing; other errors end it.
-func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []request, opt facts.StepOptions) (out []writers.Sheet, missing []error, err error) {
+func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []request, opt facts.StepOptions) (out []tables.Sheet, missing []error, err error) {
 	var need model.Parts
 	for _, r := range asked {
 		need |= r.needs()
@@ -306,7 +289,7 @@ func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []reques
 	for _, r := range asked {
 		for _, group := range r.groups(in) {
 			path := facts.InputName(group[0], in)
-			sheet := writers.Sheet{Table: r.table, Rows: &tables.Rows{Columns: r.table.Columns}}
+			sheet := tables.Sheet{Table: r.table, Rows: &tables.Rows{Columns: r.table.Columns}}
 			if len(group) < len(in) {
 				sheet.Input = path
 			}
@@ -338,7 +321,7 @@ func (r request) groups(in []*facts.Facts) [][]*facts.Facts {
 }
 
 // sheetNames is the names of the tables, once each.
-func sheetNames(sheets []writers.Sheet) string {
+func sheetNames(sheets []tables.Sheet) string {
 	var names []string
 	for _, s := range sheets {
 		if !slices.Contains(names, s.Table.Name) {

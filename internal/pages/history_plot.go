@@ -1,68 +1,71 @@
-package writers
+package pages
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"lacuna/internal/history"
+	"lacuna/internal/page"
 	"lacuna/internal/unit"
 )
 
 // plotRows is the height of a plot on a terminal, in lines.
 const plotRows = 12
 
-// HistoryPlot draws measures over runs on a terminal: a column is a run or several, which are its median.
-func HistoryPlot(w io.Writer, runs *history.Runs, courses []*history.Course, page Page) error {
-	p := &printer{Page: page, w: w}
+// HistoryPlot is measures over runs, a plot each.
+func HistoryPlot(runs *history.Runs, courses []*history.Course) *page.Page {
+	p := &page.Page{Title: page.T("Measures over runs")}
 	for i, c := range courses {
 		if i > 0 {
-			p.line("")
+			p.Add(page.Gap{})
 		}
-		p.course(runs, c)
+		p.Add(course(runs, c)...)
 	}
-	return p.err
+	return p
 }
 
-func (p *printer) course(runs *history.Runs, c *history.Course) {
-	p.line(p.paint(bold, p.fit(p.clean(c.Measure.Name)+" ("+p.clean(c.Measure.Unit)+"), "+p.clean(runs.Series.String()), p.width())))
-	if len(c.Points) == 0 {
-		p.line(p.paint(dim, "(no runs)"))
-		return
+// course is a measure over runs: its plot, and its changes in words.
+func course(runs *history.Runs, c *history.Course) []page.Block {
+	out := []page.Block{page.Prose{OneLine: true, Style: page.Bold, Text: page.Sayf("%s (%s), %s", page.Of(page.Word, c.Measure.Name), c.Measure.Unit, runs.Series.String())}}
+	n := len(c.Points)
+	if n == 0 {
+		return append(out, page.Prose{Style: page.Dim, Text: page.T("(no runs)")})
 	}
+	out = append(out, page.Figure{Alt: c.Measure.Name + " over runs", Drawing: coursePlot{runs, []*history.Course{c}}},
+		page.Prose{Text: page.Sayf("%s from %s (%s) to %s (%s)", unit.Counted(n, "run", "runs"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
+			commitWords(*runs.Run(c.Points[n-1].Run)), when(c.Points[n-1].At))})
+	for i := range c.Moved {
+		out = append(out, page.Prose{Indent: 2, Hang: 2, Text: courseMove(runs, c, &c.Moved[i], i)})
+	}
+	return out
+}
+
+// A coursePlot draws measures over runs. In text a column is a run or several, which are its median.
+type coursePlot struct {
+	runs    *history.Runs
+	courses []*history.Course
+}
+
+func (x coursePlot) Lines(l page.Layout) (out []string) {
+	for _, c := range x.courses {
+		out = append(out, courseLines(c, l)...)
+	}
+	return out
+}
+
+func courseLines(c *history.Course, l page.Layout) []string {
 	low, high := rangeOf(c.Points)
 	ticks := niceTicks(low, high, 4)
 	label := 0
 	for _, t := range ticks {
-		label = max(label, shown(tickText(t, ticks)))
+		label = max(label, page.Shown(tickText(t, ticks)))
 	}
-	columns := min(len(c.Points), max(8, p.width()-label-3))
-	for _, row := range p.cells(c, low, high, columns, ticks, label) {
-		p.line(row)
-	}
-	p.line(strings.Repeat(" ", label+1) + p.pick("└", "+") + strings.Repeat(p.pick("─", "-"), columns))
-	p.line(strings.Repeat(" ", label+2) + p.marks(c, columns))
-	p.prose("", 0, p.clean(fmt.Sprintf("%s from %s (%s) to %s (%s)", unit.Counted(len(c.Points), "run", "runs"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
-		commitWords(*runs.Run(c.Points[len(c.Points)-1].Run)), when(c.Points[len(c.Points)-1].At))))
-	for i := range c.Moved {
-		p.prose("  ", 4, p.clean(courseMove(runs, c, &c.Moved[i], i)))
-	}
-}
-
-// courseMove is a change in a line, numbered as in the plot.
-func courseMove(runs *history.Runs, c *history.Course, x *history.Moved, i int) string {
-	index, first, last := x.Index()
-	at := "at " + commitWords(*runs.Run(c.Points[index].Run))
-	if x.Drift {
-		at = "from " + commitWords(*runs.Run(c.Points[first].Run)) + " to " + commitWords(*runs.Run(c.Points[last].Run))
-	}
-	word := "better"
-	if x.Worse {
-		word = "worse"
-	}
-	return fmt.Sprintf("%s: %s %s, %s to %s %s (%s %%), %s", moveMark(i), kindWord(x.Drift), at, unit.About(x.Before), unit.About(x.After), c.Measure.Unit, unit.Signed(100*x.Change), word)
+	columns := min(len(c.Points), max(8, l.Columns()-label-3))
+	out := courseCells(c, l, low, high, columns, ticks, label)
+	return append(out, strings.Repeat(" ", label+1)+l.Pick("└", "+")+strings.Repeat(l.Pick("─", "-"), columns),
+		strings.Repeat(" ", label+2)+courseMarks(c, l, columns))
 }
 
 // moveMark numbers a change.
@@ -74,8 +77,8 @@ func moveMark(i int) string {
 	return "*"
 }
 
-// cells is the plane of a plot with its axis, from the top.
-func (p *printer) cells(c *history.Course, low, high float64, columns int, ticks []float64, label int) []string {
+// courseCells is the plane of a plot with its axis, from the top.
+func courseCells(c *history.Course, l page.Layout, low, high float64, columns int, ticks []float64, label int) []string {
 	plane := make([][]string, plotRows)
 	for y := range plane {
 		plane[y] = slices.Repeat([]string{" "}, columns)
@@ -96,12 +99,12 @@ func (p *printer) cells(c *history.Course, low, high float64, columns int, ticks
 		for i := from; i < to; i++ {
 			v = append(v, c.Points[i].Median)
 			if off[i] {
-				plane[rowOf(c.Points[i].Median)][x] = p.paint(magenta, p.pick("○", "o"))
+				plane[rowOf(c.Points[i].Median)][x] = l.Paint(page.Magenta, l.Pick("○", "o"))
 			}
 		}
 		slices.Sort(v)
 		if y := rowOf(v[len(v)/2]); plane[y][x] == " " {
-			plane[y][x] = p.pick("•", "*")
+			plane[y][x] = l.Pick("•", "*")
 		}
 	}
 	out := make([]string, plotRows)
@@ -112,20 +115,20 @@ func (p *printer) cells(c *history.Course, low, high float64, columns int, ticks
 				text = tickText(t, ticks)
 			}
 		}
-		out[y] = pad(text, label, true) + " " + p.pick("│", "|") + strings.Join(plane[y], "")
+		out[y] = page.Pad(text, label, true) + " " + l.Pick("│", "|") + strings.Join(plane[y], "")
 	}
 	return out
 }
 
-// marks is the line under a plot with the numbers of the changes where they are.
-func (p *printer) marks(c *history.Course, columns int) string {
+// courseMarks is the line under a plot with the numbers of the changes where they are.
+func courseMarks(c *history.Course, l page.Layout, columns int) string {
 	out := slices.Repeat([]string{" "}, columns)
 	for i := range c.Moved {
 		index, first, last := c.Moved[i].Index()
 		if c.Moved[i].Drift {
 			for x := first * columns / len(c.Points); x <= min(last*columns/len(c.Points), columns-1); x++ {
 				if out[x] == " " {
-					out[x] = p.pick("╌", "~")
+					out[x] = l.Pick("╌", "~")
 				}
 			}
 		}

@@ -1,10 +1,12 @@
-package writers
+package pages
 
 import (
+	"fmt"
 	"html/template"
-	"io"
+	"strings"
 
 	"lacuna/internal/history"
+	"lacuna/internal/page"
 	"lacuna/internal/unit"
 )
 
@@ -21,11 +23,16 @@ type coursePoint struct{ X, Y, Low, High, Title, Class string }
 // A courseLine is a level, a drift, or the place of a change.
 type courseLine struct{ X1, Y1, X2, Y2, Class, Title string }
 
+// A courseTick is a line of the grid.
+type courseTick struct{ At, Label string }
+
+func coursePx(v float64) string { return fmt.Sprintf("%.1f", v) }
+
 // A courseChart is one measure.
 type courseChart struct {
 	Top, Left, Right, Plane, Bottom int
 	Title, Sub                      string
-	Y, X                            []svgTick
+	Y, X                            []courseTick
 	Points                          []coursePoint
 	Lines                           []courseLine
 }
@@ -54,21 +61,29 @@ var historySVG = template.Must(template.New("history").Parse(`<svg xmlns="http:/
 const mostDrawn = 2000
 
 // HistorySVG draws measures over runs: a point a run with its 10th to 90th percentile, levels, changes, single runs that are off.
-func HistorySVG(w io.Writer, runs *history.Runs, courses []*history.Course) error {
-	page := struct {
+func HistorySVG(runs *history.Runs, courses []*history.Course) string {
+	return coursePlot{runs, courses}.SVG()
+}
+
+// SVG draws the measures one above the other.
+func (x coursePlot) SVG() string {
+	runs, courses := x.runs, x.courses
+	drawing := struct {
 		Width, Height int
 		Title         string
 		Charts        []courseChart
 	}{courseWidth, courseHeight * len(courses), runs.Series.String(), nil}
 	for i, c := range courses {
 		chart := courseChart{Top: i * courseHeight, Left: courseLeft, Right: courseWidth - courseRight, Plane: courseTop, Bottom: courseHeight - courseBottom,
-			Title: Printable(c.Measure.Name + " (" + c.Measure.Unit + ")"), Sub: Printable(runs.Series.String())}
+			Title: page.Printable(c.Measure.Name + " (" + c.Measure.Unit + ")"), Sub: page.Printable(runs.Series.String())}
 		if len(c.Points) > 0 {
 			chart.draw(runs, c)
 		}
-		page.Charts = append(page.Charts, chart)
+		drawing.Charts = append(drawing.Charts, chart)
 	}
-	return historySVG.Execute(w, page)
+	var out strings.Builder
+	_ = historySVG.Execute(&out, drawing) // the template is fixed, and a Builder does not fail
+	return out.String()
 }
 
 func (g *courseChart) draw(runs *history.Runs, c *history.Course) {
@@ -80,20 +95,20 @@ func (g *courseChart) draw(runs *history.Runs, c *history.Course) {
 	low, high = low-margin, high+margin
 	n := len(c.Points)
 	x := func(i float64) string {
-		return px(courseLeft + (i+0.5)/float64(n)*(courseWidth-courseLeft-courseRight))
+		return coursePx(courseLeft + (i+0.5)/float64(n)*(courseWidth-courseLeft-courseRight))
 	}
 	y := func(v float64) string {
 		v = min(max(v, low), high)
-		return px(courseHeight - courseBottom - (v-low)/(high-low)*(courseHeight-courseTop-courseBottom))
+		return coursePx(courseHeight - courseBottom - (v-low)/(high-low)*(courseHeight-courseTop-courseBottom))
 	}
 	ticks := niceTicks(low, high, 5)
 	for _, t := range ticks {
-		g.Y = append(g.Y, svgTick{y(t), tickText(t, ticks)})
+		g.Y = append(g.Y, courseTick{y(t), tickText(t, ticks)})
 	}
 	most := min(n, 7)
 	for k := range most {
 		i := k * (n - 1) / max(1, most-1)
-		g.X = append(g.X, svgTick{x(float64(i)), commitWords(*runs.Run(c.Points[i].Run))})
+		g.X = append(g.X, courseTick{x(float64(i)), commitWords(*runs.Run(c.Points[i].Run))})
 	}
 	off := make(map[int]bool)
 	for _, i := range c.Off {
@@ -108,7 +123,7 @@ func (g *courseChart) draw(runs *history.Runs, c *history.Course) {
 		if off[i] {
 			class = "off"
 		}
-		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90), Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
+		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90), page.Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
 	}
 	g.lines(runs, c, x, y)
 }
@@ -123,7 +138,7 @@ func (g *courseChart) lines(runs *history.Runs, c *history.Course, x func(float6
 		if m.Worse {
 			class = "worse"
 		}
-		title := Printable(courseMove(runs, c, m, i))
+		title := page.Printable(courseMove(runs, c, m, i).String())
 		at := float64(index) - 0.5
 		if m.Drift {
 			g.Lines = append(g.Lines, courseLine{x(start), y(m.Before), x(float64(first)), y(m.Before), "level", ""},
@@ -131,7 +146,7 @@ func (g *courseChart) lines(runs *history.Runs, c *history.Course, x func(float6
 			start = float64(last)
 		} else {
 			g.Lines = append(g.Lines, courseLine{x(start), y(m.Before), x(at), y(m.Before), "level", ""},
-				courseLine{x(at), px(courseTop), x(at), px(courseHeight - courseBottom), class, title})
+				courseLine{x(at), coursePx(courseTop), x(at), coursePx(courseHeight - courseBottom), class, title})
 			start = at
 		}
 		if i == len(c.Moved)-1 {

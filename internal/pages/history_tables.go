@@ -1,9 +1,7 @@
-package writers
+package pages
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -30,12 +28,12 @@ func digits6(x float64) tables.Cell {
 // shortCommit is as much of a commit as people read.
 func shortCommit(s string) string { return s[:min(12, len(s))] }
 
-func historySheet(name, title string, columns ...tables.Column) Sheet {
-	return Sheet{Table: &tables.Table{Name: name, Title: title, Columns: columns}, Rows: &tables.Rows{Columns: columns}}
+func historySheet(name, title string, columns ...tables.Column) tables.Sheet {
+	return tables.Sheet{Table: &tables.Table{Name: name, Title: title, Columns: columns}, Rows: &tables.Rows{Columns: columns}}
 }
 
 // HistorySeries is the series of a history.
-func HistorySeries(list []history.Series) Sheet {
+func HistorySeries(list []history.Series) tables.Sheet {
 	s := historySheet("series", "runs that are compared with each other",
 		tables.Column{Name: "Program", Unit: unit.Text}, tables.Column{Name: "Machine", Unit: unit.Text}, tables.Column{Name: "Branch", Unit: unit.Text},
 		tables.Column{Name: "Profiler", Unit: unit.Text}, tables.Column{Name: "Runs", Unit: unit.Count}, tables.Column{Name: "Last", Unit: unit.Text, Doc: "where its last run stands, UTC"})
@@ -46,7 +44,7 @@ func HistorySeries(list []history.Series) Sheet {
 }
 
 // HistoryRuns is runs of a history.
-func HistoryRuns(list []history.LatestRun) Sheet {
+func HistoryRuns(list []history.LatestRun) tables.Sheet {
 	s := historySheet("runs", "the last ones first",
 		tables.Column{Name: "Run", Unit: unit.Text}, tables.Column{Name: "At", Unit: unit.Text, Doc: "its commit's time, else its own, UTC"}, tables.Column{Name: "Commit", Unit: unit.Text},
 		tables.Column{Name: "Branch", Unit: unit.Text}, tables.Column{Name: "Program", Unit: unit.Text}, tables.Column{Name: "Input", Unit: unit.Text}, tables.Column{Name: "State", Unit: unit.Text})
@@ -61,7 +59,7 @@ func HistoryRuns(list []history.LatestRun) Sheet {
 }
 
 // HistoryRun is what was measured of one run.
-func HistoryRun(r history.RunInfo, run *measure.Run, kept []history.Kept) Sheet {
+func HistoryRun(r history.RunInfo, run *measure.Run, kept []history.Kept) tables.Sheet {
 	s := historySheet("run "+r.Key[:8], "what was measured",
 		tables.Column{Name: "Measure", Unit: unit.Text}, tables.Column{Name: "Unit", Unit: unit.Text}, tables.Column{Name: "Median", Unit: unit.Number},
 		tables.Column{Name: "P10", Unit: unit.Number}, tables.Column{Name: "P90", Unit: unit.Number}, tables.Column{Name: "Samples", Unit: unit.Count})
@@ -102,7 +100,7 @@ func HistoryRun(r history.RunInfo, run *measure.Run, kept []history.Kept) Sheet 
 }
 
 // HistoryLevels is the baseline of measures.
-func HistoryLevels(series history.Series, levels []history.Level) Sheet {
+func HistoryLevels(series history.Series, levels []history.Level) tables.Sheet {
 	s := historySheet("baseline", series.String(),
 		tables.Column{Name: "Measure", Unit: unit.Text}, tables.Column{Name: "Unit", Unit: unit.Text}, tables.Column{Name: "Median", Unit: unit.Number, Doc: "of the runs' medians"},
 		tables.Column{Name: "MAD", Unit: unit.Number, Doc: "median absolute deviation of the runs' medians"}, tables.Column{Name: "Runs", Unit: unit.Count},
@@ -128,19 +126,4 @@ func commitWords(r history.RunInfo) string {
 		return shortCommit(r.Commit)
 	}
 	return "run " + r.Key[:8]
-}
-
-// HistoryCSV writes the points of measures, a row each.
-func HistoryCSV(w io.Writer, runs *history.Runs, courses []*history.Course) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"measure", "unit", "at", "commit", "run", "samples", "median", "p10", "p90", "mad"})
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	for _, c := range courses {
-		for _, p := range c.Points {
-			r := runs.Run(p.Run)
-			out.Write([]string{Printable(c.Measure.Name), Printable(c.Measure.Unit), time.Unix(p.At, 0).UTC().Format(time.RFC3339), Printable(r.Commit), r.Key, strconv.Itoa(p.N), number(p.Median), number(p.P10), number(p.P90), number(p.MAD)})
-		}
-	}
-	out.Flush()
-	return out.Error()
 }

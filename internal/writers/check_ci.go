@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"lacuna/internal/gate"
+	"lacuna/internal/pages"
 )
 
 // checkPlace is the file and line that a verdict is shown at: the rule's, else the first new run's file.
@@ -57,12 +58,12 @@ func CheckGitHub(w io.Writer, r *gate.Result) error {
 		}
 		path, line := checkPlace(r, m)
 		p.line(fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s", level, property.Replace(Printable(path)), line,
-			property.Replace(Printable(m.Name+": "+verdictWords(m.Verdict))), value.Replace(Printable(m.Name+": "+rowWords(m)))))
+			property.Replace(Printable(m.Name+": "+pages.CheckVerdict(m.Verdict))), value.Replace(Printable(m.Name+": "+pages.RowWords(m).String()))))
 	}
 	for _, x := range slices.Concat(r.WhyNot, r.Warnings) {
 		p.line("::warning title=lacuna check::" + value.Replace(Printable(x)))
 	}
-	p.line(Printable(headWords(r)))
+	p.line(Printable(pages.CheckHead(r).String()))
 	return p.err
 }
 
@@ -88,7 +89,7 @@ func CheckGitLab(w io.Writer, r *gate.Result) error {
 		if !tellsCI(m) {
 			continue
 		}
-		q := codeQuality{Description: Printable(m.Name + ": " + rowWords(m)), CheckName: "lacuna/" + m.Verdict, Fingerprint: fingerprint(m), Severity: "minor"}
+		q := codeQuality{Description: Printable(m.Name + ": " + pages.RowWords(m).String()), CheckName: "lacuna/" + m.Verdict, Fingerprint: fingerprint(m), Severity: "minor"}
 		switch {
 		case m.Verdict == gate.Improvement:
 			q.Severity = "info"
@@ -137,7 +138,7 @@ func CheckJUnit(w io.Writer, r *gate.Result) error {
 	suite := junitSuite{Name: "lacuna check"}
 	for i := range r.Measures {
 		m := &r.Measures[i]
-		text := Printable(rowWords(m))
+		text := Printable(pages.RowWords(m).String())
 		c := junitCase{Class: "lacuna." + strings.Fields(m.Kind)[0], Name: Printable(m.Name)}
 		c.Class = strings.TrimSuffix(c.Class, ":")
 		why := &junitText{Message: text, Type: m.Verdict, Text: strings.Join(m.Warnings, "\n")}

@@ -54,6 +54,14 @@ func (p Page) pick(unicode, ascii string) string {
 	return unicode
 }
 
+// localUnit writes µ as u where the locale has none.
+func (p Page) localUnit(head string) string {
+	if p.ASCII {
+		return strings.ReplaceAll(head, "µ", "u")
+	}
+	return head
+}
+
 // maxCleanBytes is how much of a name is looked at: names of 10 MB exist, and nobody reads them here.
 const maxCleanBytes = 4096
 

@@ -12,21 +12,21 @@ import (
 
 // TableJSON writes tables as one object, a row a line. Numbers are in the unit at the end of their
 // key; what is absent is null.
-func TableJSON(w io.Writer, sheets []Sheet) error {
+func TableJSON(w io.Writer, sheets []tables.Sheet) error {
 	return flushed(w, func(out *bufio.Writer) {
 		_, _ = out.WriteString(`{"schema":1,"tables":[`)
 		for i, s := range sheets {
 			if i > 0 {
 				_ = out.WriteByte(',')
 			}
-			s.json(out)
+			jsonOf(s, out)
 		}
 		_, _ = out.WriteString("\n]}\n")
 	})
 }
 
-// json writes one table. The writer keeps its first error, and Flush returns it.
-func (s Sheet) json(out *bufio.Writer) {
+// jsonOf writes one table. The writer keeps its first error, and Flush returns it.
+func jsonOf(s tables.Sheet, out *bufio.Writer) {
 	line := appendText([]byte("\n{\"name\":"), s.Table.Name)
 	if s.Input != "" {
 		line = appendText(append(line, `,"input":`...), s.Input)

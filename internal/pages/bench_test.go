@@ -1,8 +1,6 @@
-package writers
+package pages
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +8,8 @@ import (
 	"lacuna/internal/bench"
 	"lacuna/internal/compare"
 	"lacuna/internal/measure"
+	"lacuna/internal/page"
+	"lacuna/internal/page/pagetest"
 )
 
 func benchRun(step, sm float64, throttle string) *measure.Run {
@@ -32,43 +32,29 @@ func benchResult() *bench.Result {
 }
 
 // The verdict comes first; a throttled side and clocks that differ are said, and no escape of the program's reaches the page.
-func TestBenchWriters(t *testing.T) {
+func TestBenchGoldens(t *testing.T) {
 	r := benchResult()
 	r.Programs[1].Command = "./new \x1b[31m<b>|"
-	var text, md, js bytes.Buffer
-	if err := BenchText(&text, r, Page{Width: 90}); err != nil {
-		t.Fatal(err)
-	}
-	if err := BenchMarkdown(&md, r); err != nil {
-		t.Fatal(err)
-	}
-	if err := BenchJSON(&js, r); err != nil {
-		t.Fatal(err)
-	}
+	text := textOf(t, Bench(r), page.Layout{Width: 90})
 	for _, want := range []string{"before  ./old 'a b': 5 runs, 1 warm-up run left out\n", "\nA step is 11.0 ms, before 10.0 ms: +10 % (", "It is slower.\n",
 		"SM clock, MHz    1980  1965 to 1995   1650  1635 to 1665", "clocks held down: after in 5 of 5 runs; first: power cap in 50 % of the samples",
 		"the clocks differ: 1980 MHz before, 1650 after"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("text lacks %q:\n%s", want, text.String())
+		if !strings.Contains(text, want) {
+			t.Errorf("text lacks %q:\n%s", want, text)
 		}
 	}
-	for _, want := range []string{"### ❌ A step is 11.0 ms", "| step | 10.0 ms | 11.0 ms |", "The GPU meanwhile"} {
-		if !strings.Contains(md.String(), want) {
-			t.Errorf("Markdown lacks %q:\n%s", want, md.String())
-		}
+	pagetest.Goldens(t, "bench", Bench(r))
+	one := bench.Judge(&bench.Session{Programs: []bench.Program{{Args: []string{"./old"}}}, Runs: oneSide(), Stopped: bench.StoppedPrecision}, bench.Options{}, compare.DefaultEffect)
+	pagetest.Goldens(t, "bench_one", Bench(one))
+}
+
+// oneSide is the runs of one program.
+func oneSide() [][]*measure.Run {
+	var runs []*measure.Run
+	for _, x := range []float64{10, 10.01, 9.99, 10.02, 9.98} {
+		runs = append(runs, benchRun(x, 1980, ""))
 	}
-	for _, bad := range []string{"\x1b", "<b>"} {
-		if strings.Contains(md.String(), bad) {
-			t.Errorf("Markdown has %q", bad)
-		}
-	}
-	if strings.Contains(text.String(), "\x1b") {
-		t.Error("text has an escape of the program's")
-	}
-	var back bench.Result
-	if err := json.Unmarshal(js.Bytes(), &back); err != nil || back.Changes[0].Verdict != "slower" || len(back.Programs[1].Conditions) != 2 {
-		t.Errorf("%v, %+v", err, back.Changes)
-	}
+	return [][]*measure.Run{runs}
 }
 
 // What an H200 gave, as it was kept: the file is read, and the verdict on it is still the one of that day.
