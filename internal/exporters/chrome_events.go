@@ -1,4 +1,4 @@
-package writers
+package exporters
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 
 	"lacuna/internal/evtext"
 	"lacuna/internal/model"
+	"lacuna/internal/unit"
 )
 
 // span writes an event that takes time, and the arrow that leads to it.
-func (c *chrome) span(k *chromeTable, e chromeEvent, pid, tid int64) {
+func (c *chromeWriter) span(k *chromeTable, e chromeEvent, pid, tid int64) {
 	b := c.common("X", k, e, pid, tid)
 	b = appendUs(append(b, `,"dur":`...), e.endNs-e.startNs)
 	c.end(c.args(b, k, int(e.row)))
@@ -26,7 +27,7 @@ func (c *chrome) span(k *chromeTable, e chromeEvent, pid, tid int64) {
 }
 
 // instant writes an event without duration.
-func (c *chrome) instant(k *chromeTable, e chromeEvent, t *chromeTrack) {
+func (c *chromeWriter) instant(k *chromeTable, e chromeEvent, t *chromeTrack) {
 	if k.counter != nil && k.counter(t.pid, int(e.row)) {
 		return
 	}
@@ -35,18 +36,18 @@ func (c *chrome) instant(k *chromeTable, e chromeEvent, t *chromeTrack) {
 	c.end(c.args(b, k, int(e.row)))
 }
 
-func (c *chrome) common(ph string, k *chromeTable, e chromeEvent, pid, tid int64) []byte {
+func (c *chromeWriter) common(ph string, k *chromeTable, e chromeEvent, pid, tid int64) []byte {
 	b := c.begin(ph, pid, tid)
 	b = appendUs(append(b, `,"ts":`...), e.startNs)
 	b = append(append(append(b, `,"cat":"`...), k.cat...), `","name":`...)
 	if id := at(k.names, int(e.row), 0); id != 0 {
 		return append(b, c.text(id)...)
 	}
-	return appendText(b, k.plain)
+	return unit.AppendQuoted(b, k.plain)
 }
 
 // args writes what else a row says, and what is known of its collective.
-func (c *chrome) args(b []byte, k *chromeTable, row int) []byte {
+func (c *chromeWriter) args(b []byte, k *chromeTable, row int) []byte {
 	b = append(b, `,"args":{`...)
 	first := len(b)
 	for i := range k.args {
@@ -64,7 +65,7 @@ func (c *chrome) args(b []byte, k *chromeTable, row int) []byte {
 }
 
 // arg writes one field of a row.
-func (c *chrome) arg(b []byte, first int, prefix string, f *evtext.Field, row int) []byte {
+func (c *chromeWriter) arg(b []byte, first int, prefix string, f *evtext.Field, row int) []byte {
 	if len(b) > first {
 		b = append(b, ',')
 	}
@@ -82,13 +83,13 @@ func (c *chrome) arg(b []byte, first int, prefix string, f *evtext.Field, row in
 	n := len(b)
 	b = f.Append(b, row)
 	if value := string(b[n:]); !f.Numeric || value == "-" || value == "NaN" || value[len(value)-1] == 'f' {
-		b = appendText(b[:n], value)
+		b = unit.AppendQuoted(b[:n], value)
 	}
 	return b
 }
 
 // collective writes what is known of a collective; number counts from 1.
-func (c *chrome) collective(b []byte, first int, number []byte) []byte {
+func (c *chromeWriter) collective(b []byte, first int, number []byte) []byte {
 	n, err := strconv.Atoi(string(number))
 	if err != nil || n < 1 || n > c.t.Collectives.Len() {
 		return b
@@ -103,14 +104,14 @@ func (c *chrome) collective(b []byte, first int, number []byte) []byte {
 }
 
 // sample begins a counter's sample.
-func (c *chrome) sample(pid int64, name string, ns int64) []byte {
+func (c *chromeWriter) sample(pid int64, name string, ns int64) []byte {
 	b := c.begin("C", pid, 0)
 	b = appendUs(append(b, `,"ts":`...), ns)
-	b = appendText(append(b, `,"name":`...), name)
+	b = unit.AppendQuoted(append(b, `,"name":`...), name)
 	return append(b, `,"args":{`...)
 }
 
-func (c *chrome) counterSample(pid int64, row int) bool {
+func (c *chromeWriter) counterSample(pid int64, row int) bool {
 	x := &c.t.Counters
 	b := c.sample(pid, c.counterName(at(x.Track, row, 0)), x.TimeNs[row])
 	b = append(b, `"value":`...)
@@ -124,7 +125,7 @@ func (c *chrome) counterSample(pid int64, row int) bool {
 }
 
 // counterName is the name of a track; of two that have one name, the later ones are numbered.
-func (c *chrome) counterName(track uint32) string {
+func (c *chromeWriter) counterName(track uint32) string {
 	if c.counterNames == nil {
 		seen := make(map[string]int)
 		for _, t := range c.t.Tracks {
@@ -146,7 +147,7 @@ func (c *chrome) counterName(track uint32) string {
 }
 
 // allocSample writes an allocation as what is in use after it, if the capture says that.
-func (c *chrome) allocSample(pid int64, row int) bool {
+func (c *chromeWriter) allocSample(pid int64, row int) bool {
 	a := &c.t.AllocEvents
 	used, held := at(a.AllocatedBytes, row, -1), at(a.ReservedBytes, row, -1)
 	if used < 0 && held < 0 {

@@ -1,10 +1,11 @@
-package writers
+package exporters
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -84,7 +85,11 @@ func ns(t *testing.T, n json.Number) int64 {
 // checkChrome says what of its promises the JSON of a trace breaks.
 func checkChrome(t *testing.T, trace *model.Trace) chromeJSON {
 	t.Helper()
-	text := render(t, func(b *bytes.Buffer) error { return Chrome(b, trace) })
+	var out bytes.Buffer
+	if err := writeChrome(&out, trace); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
 	var got chromeJSON
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -252,7 +257,7 @@ func BenchmarkChrome(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := Chrome(discard{}, trace); err != nil {
+		if err := writeChrome(io.Discard, trace); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -270,7 +275,7 @@ func BenchmarkChromeAllOverlap(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := Chrome(discard{}, trace); err != nil {
+		if err := writeChrome(io.Discard, trace); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package writers
+package exporters
 
 import (
 	"bufio"
@@ -9,20 +9,28 @@ import (
 	"lacuna/internal/evtext"
 	"lacuna/internal/facts"
 	"lacuna/internal/model"
+	"lacuna/internal/unit"
 )
 
-// Chrome writes a capture as JSON of trace events, which ui.perfetto.dev and chrome://tracing open.
-//
-// Host processes keep their threads. Each GPU of a process is a process of its own with a track for each
-// stream. Viewers drop an event that overlaps another of its track without lying in it, so such an event goes
-// to a sub-track, "stream 7 (2)". Arrows lead from the launching call to the GPU work and from forward to
-// backward operators. Times are microseconds since the capture's own time 0.
+var chrome = Exporter{
+	Name:  "chrome",
+	Title: "JSON of trace events: open it in ui.perfetto.dev or chrome://tracing",
+	Doc: `
+Host processes keep their threads. Each GPU of a process is a process of its own
+with a track for each stream. Viewers drop an event that overlaps another of its
+track without lying in it, so such an event goes to a sub-track, "stream 7 (2)".
+Arrows lead from the launching call to the GPU work and from forward to backward
+operators. Times are microseconds since the capture's own time 0.`,
+	Write: writeChrome,
+}
+
+// writeChrome writes a capture as JSON of trace events, which ui.perfetto.dev and chrome://tracing open.
 //
 //  1. Every row of every timed table becomes an event on a track (chrome_tables.go).
-//  2. Track by track the events are put on lanes and written (chrome_lanes.go), host tracks first.
+//  2. Track by track the events are put on lanes and written (chrome_tracks.go), host tracks first.
 //  3. Writing GPU work also writes the arrow from its call, whose lane is known by then.
-func Chrome(w io.Writer, t *model.Trace) error {
-	c := &chrome{
+func writeChrome(w io.Writer, t *model.Trace) error {
+	c := &chromeWriter{
 		out: bufio.NewWriterSize(w, 1<<16), t: t, fields: evtext.Fields(t), quoted: make([]string, t.Strings.Len()),
 		launches: facts.Of(t).Launches(), index: make(map[trackKey]int), pids: make(map[int64]bool),
 		tids: make(map[[2]int64]bool), owners: make(map[[2]uint32]trackKey),
@@ -54,7 +62,7 @@ func Chrome(w io.Writer, t *model.Trace) error {
 // firstOwnID is where process and thread IDs begin that no system gave: above those of Linux, whose largest is 2^22.
 const firstOwnID = 1 << 24
 
-type chrome struct {
+type chromeWriter struct {
 	out    *bufio.Writer
 	err    error
 	buf    []byte
@@ -84,14 +92,14 @@ type chrome struct {
 	endNs int64 // of the last event: where open ranges end
 }
 
-func (c *chrome) write(s string) {
+func (c *chromeWriter) write(s string) {
 	if c.err == nil {
 		_, c.err = c.out.WriteString(s)
 	}
 }
 
 // begin starts an event; end finishes it.
-func (c *chrome) begin(ph string, pid, tid int64) []byte {
+func (c *chromeWriter) begin(ph string, pid, tid int64) []byte {
 	b := append(c.buf[:0], ",\n{\"ph\":\""...)
 	if c.events++; c.events == 1 {
 		b = append(c.buf[:0], "\n{\"ph\":\""...)
@@ -101,7 +109,7 @@ func (c *chrome) begin(ph string, pid, tid int64) []byte {
 	return strconv.AppendInt(append(b, `,"tid":`...), tid, 10)
 }
 
-func (c *chrome) end(b []byte) {
+func (c *chromeWriter) end(b []byte) {
 	c.buf = append(b, '}')
 	if c.err == nil {
 		_, c.err = c.out.Write(c.buf)
@@ -119,18 +127,18 @@ func appendUs(b []byte, ns int64) []byte {
 }
 
 // text is the JSON text of an interned string.
-func (c *chrome) text(id model.StringID) string {
+func (c *chromeWriter) text(id model.StringID) string {
 	if int(id) >= len(c.quoted) {
 		return `""`
 	}
 	if c.quoted[id] == "" {
-		c.quoted[id] = string(appendText(nil, c.t.Strings.Text(id)))
+		c.quoted[id] = string(unit.AppendQuoted(nil, c.t.Strings.Text(id)))
 	}
 	return c.quoted[id]
 }
 
 // processes gives every process an ID: its own if that can be, and no other has it.
-func (c *chrome) processes() {
+func (c *chromeWriter) processes() {
 	c.hostPid = make([]int64, len(c.t.Processes))
 	for i, p := range c.t.Processes {
 		if p.Pid > 0 && p.Pid < firstOwnID && !c.pids[p.Pid] {
@@ -145,19 +153,19 @@ func (c *chrome) processes() {
 	}
 }
 
-func (c *chrome) ownPid() int64 {
+func (c *chromeWriter) ownPid() int64 {
 	pid := int64(firstOwnID + len(c.pids))
 	c.pids[pid] = true
 	return pid
 }
 
-func (c *chrome) ownTid() int64 {
+func (c *chromeWriter) ownTid() int64 {
 	c.nextTid++
 	return c.nextTid
 }
 
 // processNames writes what the processes are called and their order: hosts, then GPUs.
-func (c *chrome) processNames() {
+func (c *chromeWriter) processNames() {
 	for i, p := range c.t.Processes {
 		name := p.Name
 		if name == "" {
@@ -182,14 +190,14 @@ func (c *chrome) processNames() {
 	}
 }
 
-func (c *chrome) meta(what string, pid, tid int64, name string) {
+func (c *chromeWriter) meta(what string, pid, tid int64, name string) {
 	b := c.begin("M", pid, tid)
 	b = append(append(b, `,"name":"`...), what...)
-	b = appendText(append(b, `","args":{"name":`...), name)
+	b = unit.AppendQuoted(append(b, `","args":{"name":`...), name)
 	c.end(append(b, '}'))
 }
 
-func (c *chrome) sortIndex(what string, pid, tid int64, at int) {
+func (c *chromeWriter) sortIndex(what string, pid, tid int64, at int) {
 	b := c.begin("M", pid, tid)
 	b = append(append(b, `,"name":"`...), what...)
 	b = strconv.AppendInt(append(b, `","args":{"sort_index":`...), int64(at), 10)
@@ -197,7 +205,7 @@ func (c *chrome) sortIndex(what string, pid, tid int64, at int) {
 }
 
 // arrow writes a flow from one event to another; both ends lie inside their events.
-func (c *chrome) arrow(cat string, fromPid, fromTid, fromNs, toPid, toTid, toNs int64) {
+func (c *chromeWriter) arrow(cat string, fromPid, fromTid, fromNs, toPid, toTid, toNs int64) {
 	c.arrows++
 	for _, e := range []struct {
 		ph       string
@@ -217,7 +225,7 @@ func (c *chrome) arrow(cat string, fromPid, fromTid, fromNs, toPid, toTid, toNs 
 }
 
 // links writes the arrows between operators.
-func (c *chrome) links() {
+func (c *chromeWriter) links() {
 	l := &c.t.Links
 	for i := range l.Len() {
 		from, to := c.host(at(l.FromThread, i, model.NoThread), ""), c.host(at(l.ToThread, i, model.NoThread), "")

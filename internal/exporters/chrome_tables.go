@@ -1,4 +1,4 @@
-package writers
+package exporters
 
 import (
 	"lacuna/internal/evtext"
@@ -30,7 +30,7 @@ func at[T any](column []T, row int, absent T) T {
 var ownPlace = map[string]bool{"Process": true, "Device": true, "Context": true, "Stream": true, "Thread": true, "Name": true, "Track": true}
 
 // add puts every row of a table on its track.
-func (c *chrome) add(name string, k chromeTable, track func(row int) int) {
+func (c *chromeWriter) add(name string, k chromeTable, track func(row int) int) {
 	for _, f := range c.fields[name] {
 		if !ownPlace[f.Column] {
 			k.args = append(k.args, f)
@@ -51,7 +51,7 @@ func (c *chrome) add(name string, k chromeTable, track func(row int) int) {
 }
 
 // tables puts every row of every timed table on its track.
-func (c *chrome) tables() {
+func (c *chromeWriter) tables() {
 	t := c.t
 	c.gpuTables()
 	thread := func(rows []model.ThreadRow, label string) func(int) int {
@@ -82,7 +82,7 @@ func (c *chrome) tables() {
 }
 
 // gpuTables puts the work of GPUs on streams.
-func (c *chrome) gpuTables() {
+func (c *chromeWriter) gpuTables() {
 	t := c.t
 	stream := func(a *model.Activity) func(int) int {
 		return func(row int) int {
@@ -111,7 +111,7 @@ func (c *chrome) gpuTables() {
 }
 
 // memoryTables puts memory and counters on their tracks.
-func (c *chrome) memoryTables() {
+func (c *chromeWriter) memoryTables() {
 	t := c.t
 	p := &t.PageFaults
 	c.add("PageFaults", chromeTable{cat: "page_fault", startNs: p.StartNs, durNs: p.DurNs, plain: "page fault"}, func(row int) int {
@@ -135,7 +135,7 @@ func (c *chrome) memoryTables() {
 }
 
 // innermost is the symbol of each sample's innermost frame.
-func (c *chrome) innermost() []model.StringID {
+func (c *chromeWriter) innermost() []model.StringID {
 	out := make([]model.StringID, c.t.Samples.Len())
 	for i := range out {
 		if f := at(c.t.Samples.Stack, i, model.NoFrame); int(f) < len(c.t.Frames.Symbol) {

@@ -1,10 +1,12 @@
-package writers
+package exporters
 
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"lacuna/internal/lanes"
 	"lacuna/internal/model"
 )
 
@@ -44,12 +46,12 @@ type chromeTrack struct {
 // A chromeEvent is a row of a table and when it was.
 type chromeEvent struct {
 	startNs, endNs int64
-	kind           uint8 // index of chrome.kinds
+	kind           uint8 // index of chromeWriter.kinds
 	row            uint32
 }
 
 // find is the track of a key; a new one is made by create.
-func (c *chrome) find(key trackKey, create func() chromeTrack) int {
+func (c *chromeWriter) find(key trackKey, create func() chromeTrack) int {
 	if at, ok := c.index[key]; ok {
 		return at
 	}
@@ -61,7 +63,7 @@ func (c *chrome) find(key trackKey, create func() chromeTrack) int {
 }
 
 // host is the track of a host thread. The main track has its own thread ID, others are made up.
-func (c *chrome) host(thread model.ThreadRow, label string) int {
+func (c *chromeWriter) host(thread model.ThreadRow, label string) int {
 	return c.find(trackKey{kind: hostTrack, thread: thread, label: label}, func() chromeTrack {
 		t := chromeTrack{pid: c.pidOf(0), name: "unknown thread", nests: true}
 		if thread == model.NoThread && label != "" {
@@ -85,7 +87,7 @@ func (c *chrome) host(thread model.ThreadRow, label string) int {
 	})
 }
 
-func (c *chrome) pidOf(p model.ProcessRow) int64 {
+func (c *chromeWriter) pidOf(p model.ProcessRow) int64 {
 	if int(p) < len(c.hostPid) {
 		return c.hostPid[p]
 	}
@@ -93,7 +95,7 @@ func (c *chrome) pidOf(p model.ProcessRow) int64 {
 }
 
 // gpu is the process ID of a GPU as one process sees it. CUDA ordinals count within a process.
-func (c *chrome) gpu(process model.ProcessRow, device uint32) int64 {
+func (c *chromeWriter) gpu(process model.ProcessRow, device uint32) int64 {
 	at := c.find(trackKey{kind: gpuProcess, process: process, device: device}, func() chromeTrack {
 		name := fmt.Sprintf("GPU %d", device)
 		if device == model.NoDevice {
@@ -114,7 +116,7 @@ func (c *chrome) gpu(process model.ProcessRow, device uint32) int64 {
 }
 
 // stream is the track of a stream.
-func (c *chrome) stream(process model.ProcessRow, device, context, stream uint32, label string) int {
+func (c *chromeWriter) stream(process model.ProcessRow, device, context, stream uint32, label string) int {
 	key := trackKey{kind: streamTrack, process: process, device: device, context: context, stream: stream, label: label}
 	if key == c.lastKey {
 		return c.lastTrack
@@ -123,7 +125,7 @@ func (c *chrome) stream(process model.ProcessRow, device, context, stream uint32
 	return c.lastTrack
 }
 
-func (c *chrome) findStream(key trackKey) int {
+func (c *chromeWriter) findStream(key trackKey) int {
 	process, device, context, stream, label := key.process, key.device, key.context, key.stream, key.label
 	return c.find(key, func() chromeTrack {
 		if id := [2]uint32{device, stream}; label == "" && c.owners[id].kind == hostTrack {
@@ -153,7 +155,7 @@ func (c *chrome) findStream(key trackKey) int {
 }
 
 // device is a track of a GPU that belongs to no stream, or of the host's process if there is no device.
-func (c *chrome) device(process model.ProcessRow, device uint32, label string) int {
+func (c *chromeWriter) device(process model.ProcessRow, device uint32, label string) int {
 	return c.find(trackKey{kind: deviceTrack, process: process, device: device, label: label}, func() chromeTrack {
 		t := chromeTrack{pid: c.pidOf(process), tid: c.ownTid(), name: label, nests: true}
 		if device != model.NoDevice {
@@ -161,4 +163,40 @@ func (c *chrome) device(process model.ProcessRow, device uint32, label string) i
 		}
 		return t
 	})
+}
+
+// writeTrack puts the events of a track on lanes and writes them, and the arrows to GPU work.
+func (c *chromeWriter) writeTrack(t *chromeTrack, at int) {
+	for i := range t.events {
+		if e := &t.events[i]; e.endNs < e.startNs { // open, or too long to be true
+			e.endNs = max(c.endNs, e.startNs)
+		}
+	}
+	slices.SortStableFunc(t.events, func(a, b chromeEvent) int {
+		return cmp.Or(cmp.Compare(a.startNs, b.startNs), cmp.Compare(b.endNs, a.endNs))
+	})
+	l := lanes.Lanes{Nests: t.nests}
+	tids := []int64{t.tid}
+	if len(t.events) > 0 {
+		c.meta("thread_name", t.pid, t.tid, t.name)
+		c.sortIndex("thread_sort_index", t.pid, t.tid, at)
+	}
+	for _, e := range t.events {
+		if c.err != nil {
+			return
+		}
+		k := &c.kinds[e.kind]
+		if k.durNs == nil {
+			c.instant(k, e, t)
+			continue
+		}
+		lane := l.Put(e.startNs, e.endNs)
+		for lane >= len(tids) {
+			tids = append(tids, c.ownTid())
+			c.meta("thread_name", t.pid, tids[len(tids)-1], fmt.Sprintf("%s (%d)", t.name, len(tids)))
+			c.sortIndex("thread_sort_index", t.pid, tids[len(tids)-1], at)
+		}
+		c.span(k, e, t.pid, tids[lane])
+	}
+	t.events = nil
 }
