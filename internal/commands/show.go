@@ -29,7 +29,8 @@ func (e *Env) layout() page.Layout {
 	return page.Layout{Width: p.Width, Color: p.Color, ASCII: p.ASCII}
 }
 
-// showTables writes tables in a form, at most limit rows of each (0: all). Text into a pipe has no edge unless one is asked for.
+// showTables writes tables in a form, at most limit rows of each (0: all). Text into a pipe has no edge unless one is
+// asked for.
 func (e *Env) showTables(format string, sheets []tables.Sheet, limit int) error {
 	layout := e.layout()
 	if layout.Width == 0 {

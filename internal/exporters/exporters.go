@@ -1,4 +1,5 @@
-// Package exporters is the shelf of forms that a capture is converted to: one file each, or a few that begin with its name.
+// Package exporters is the shelf of forms that a capture is converted to: one file each, or a few that begin with its
+// name.
 package exporters
 
 import (
@@ -7,7 +8,8 @@ import (
 	"lacuna/internal/model"
 )
 
-// An Exporter converts captures to one form. Its document is part of it: help and docs/exporters are made from these fields.
+// An Exporter converts captures to one form. Its document is part of it: help and docs/exporters are made from these
+// fields.
 type Exporter struct {
 	Name  string // as it is typed after --to
 	Title string // one line: what is made, and what reads it

@@ -17,7 +17,9 @@ func TestLanes(t *testing.T) {
 			start := int64(random.Intn(4000))
 			all = append(all, span{start, start + int64(random.Intn(1000))})
 		}
-		slices.SortFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+		slices.SortFunc(all, func(a, b span) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		})
 		l := Lanes{Nests: nests}
 		open := make(map[int][]span)
 		for _, s := range all {

@@ -25,7 +25,8 @@ func Bench(r *bench.Result) *page.Page {
 	}
 	p.Add(page.Gap{}, page.Prose{Text: words, Style: page.Bold, Elsewhere: true})
 	if !r.Comparable {
-		p.Add(page.Prose{Quote: true, Text: page.Join(page.Of(page.Strong, "NOT COMPARABLE: "), page.T(strings.Join(r.WhyNot, "; ")))})
+		p.Add(page.Prose{Quote: true, Text: page.Join(page.Of(page.Strong, "NOT COMPARABLE: "),
+			page.T(strings.Join(r.WhyNot, "; ")))})
 	}
 	p.Add(page.Prose{Small: true, Text: page.T(benchStopWords(r))})
 	p.Add(page.Section{Title: page.T("Measures"), Level: 1, Blocks: []page.Block{benchRows(r)}})
@@ -74,7 +75,8 @@ func benchWords(r *bench.Result) page.Text {
 		}
 		text := page.Sayf("%s is %s", benchSubject(m.Name), page.Num(unit.FormatMeasure(m.Median, m.Unit)))
 		if m.Low != nil {
-			text = page.Sayf("%s (95 %% interval %s to %s)", text, unit.FormatMeasure(*m.Low, m.Unit), unit.FormatMeasure(*m.High, m.Unit))
+			text = page.Sayf("%s (95 %% interval %s to %s)", text, unit.FormatMeasure(*m.Low, m.Unit),
+				unit.FormatMeasure(*m.High, m.Unit))
 		}
 		text = page.Sayf("%s, the median of %s", text, unit.Plural(m.Runs, "run"))
 		if m.Runs > 1 {
@@ -117,21 +119,24 @@ func benchStopWords(r *bench.Result) string {
 // benchRows is the measures: of one program how each lies, of two what moved.
 func benchRows(r *bench.Result) page.Table {
 	if len(r.Programs) == 2 {
-		out := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "before", Right: true}, {Head: "after", Right: true},
+		out := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "before", Right: true},
+			{Head: "after", Right: true},
 			{Head: "change", Right: true}, {Head: "95 % interval", Right: true, Drop: 1}, {Head: "verdict"}}}
 		for i := range r.Changes {
 			out.Rows = append(out.Rows, benchChangeCells(&r.Changes[i]))
 		}
 		return out
 	}
-	out := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "median", Right: true}, {Head: "95 % interval", Right: true, Drop: 3},
+	out := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "median", Right: true},
+		{Head: "95 % interval", Right: true, Drop: 3},
 		{Head: "varies %", Right: true}, {Head: "least", Right: true, Drop: 1}, {Head: "most", Right: true, Drop: 2}}}
 	for _, m := range r.Programs[0].Measures {
 		interval := ""
 		if m.Low != nil {
 			interval = unit.FormatMeasure(*m.Low, m.Unit) + " to " + unit.FormatMeasure(*m.High, m.Unit)
 		}
-		out.Rows = append(out.Rows, append([]page.Text{page.Named(m.Name)}, page.Row(unit.FormatMeasure(m.Median, m.Unit), interval, unit.Short(m.CVPct),
+		out.Rows = append(out.Rows, append([]page.Text{page.Named(m.Name)}, page.Row(
+			unit.FormatMeasure(m.Median, m.Unit), interval, unit.Short(m.CVPct),
 			unit.FormatMeasure(m.Min, m.Unit), unit.FormatMeasure(m.Max, m.Unit))...))
 	}
 	return out
@@ -183,7 +188,8 @@ func benchStates(r *bench.Result) (out []benchState) {
 				out[at].texts = append(out[at].texts, text)
 				continue
 			}
-			out[at].cells[2*i], out[at].cells[2*i+1] = unit.Fixed(c.Median, 0), unit.Fixed(c.Min, 0)+" to "+unit.Fixed(c.Max, 0)
+			out[at].cells[2*i], out[at].cells[2*i+1] = unit.Fixed(c.Median, 0),
+				unit.Fixed(c.Min, 0)+" to "+unit.Fixed(c.Max, 0)
 		}
 	}
 	return out
@@ -197,7 +203,8 @@ func benchStateHeads(r *bench.Result) []page.Column {
 		if len(r.Programs) == 1 {
 			name = "median"
 		}
-		columns = append(columns, page.Column{Head: name, Right: true}, page.Column{Head: "range", Right: true, Drop: 1})
+		columns = append(columns, page.Column{Head: name, Right: true},
+			page.Column{Head: "range", Right: true, Drop: 1})
 	}
 	return columns
 }

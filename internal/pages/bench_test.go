@@ -22,7 +22,8 @@ func benchRun(step, sm float64, throttle string) *measure.Run {
 }
 
 func benchResult() *bench.Result {
-	s := &bench.Session{Programs: []bench.Program{{Args: []string{"./old", "a b"}}, {Args: []string{"./new"}}}, Runs: make([][]*measure.Run, 2), Stopped: bench.StoppedRuns, Warmups: 1}
+	s := &bench.Session{Programs: []bench.Program{{Args: []string{"./old", "a b"}}, {Args: []string{"./new"}}},
+		Runs: make([][]*measure.Run, 2), Stopped: bench.StoppedRuns, Warmups: 1}
 	for _, x := range []float64{10, 10.01, 9.99, 10.02, 9.98} {
 		s.Runs[0] = append(s.Runs[0], benchRun(x, 1980, ""))
 		s.Runs[1] = append(s.Runs[1], benchRun(1.1*x, 1650, "power cap in 50 % of the samples"))
@@ -31,20 +32,23 @@ func benchResult() *bench.Result {
 	return bench.Judge(s, bench.Options{}, compare.DefaultEffect)
 }
 
-// The verdict comes first; a throttled side and clocks that differ are said, and no escape of the program's reaches the page.
+// The verdict comes first; a throttled side and clocks that differ are said, and no escape of the program's reaches
+// the page.
 func TestBenchGoldens(t *testing.T) {
 	r := benchResult()
 	r.Programs[1].Command = "./new \x1b[31m<b>|"
 	text := textOf(t, Bench(r), page.Layout{Width: 90})
 	for _, want := range []string{"before  ./old 'a b': 5 runs, 1 warm-up run left out\n", "\nA step is 11.0 ms, before 10.0 ms: +10 % (", "It is slower.\n",
-		"SM clock, MHz    1980  1965 to 1995   1650  1635 to 1665", "clocks held down: after in 5 of 5 runs; first: power cap in 50 % of the samples",
+		"SM clock, MHz    1980  1965 to 1995   1650  1635 to 1665",
+		"clocks held down: after in 5 of 5 runs; first: power cap in 50 % of the samples",
 		"the clocks differ: 1980 MHz before, 1650 after"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("text lacks %q:\n%s", want, text)
 		}
 	}
 	pagetest.Goldens(t, "bench", Bench(r))
-	one := bench.Judge(&bench.Session{Programs: []bench.Program{{Args: []string{"./old"}}}, Runs: oneSide(), Stopped: bench.StoppedPrecision}, bench.Options{}, compare.DefaultEffect)
+	one := bench.Judge(&bench.Session{Programs: []bench.Program{{Args: []string{"./old"}}}, Runs: oneSide(),
+		Stopped: bench.StoppedPrecision}, bench.Options{}, compare.DefaultEffect)
 	pagetest.Goldens(t, "bench_one", Bench(one))
 }
 

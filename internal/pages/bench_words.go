@@ -14,7 +14,8 @@ import (
 
 // benchChangeWords is a verdict in a sentence.
 func benchChangeWords(c *compare.Change) page.Text {
-	text := page.Sayf("%s is %s, before %s", benchSubject(c.Name), page.Num(unit.FormatMeasure(c.After, c.Unit)), page.Num(unit.FormatMeasure(c.Before, c.Unit)))
+	text := page.Sayf("%s is %s, before %s", benchSubject(c.Name), page.Num(unit.FormatMeasure(c.After, c.Unit)),
+		page.Num(unit.FormatMeasure(c.Before, c.Unit)))
 	if c.ChangePct != nil {
 		text = page.Sayf("%s: %s%s", text, page.Num(unit.Signed(*c.ChangePct)+" %"), benchRange(c))
 	}
@@ -54,7 +55,8 @@ func benchChangeCells(c *compare.Change) []page.Text {
 		change = "0"
 	}
 	return append([]page.Text{page.Named(benchMeasureWords(c.Name))},
-		page.Row(unit.FormatMeasure(c.Before, c.Unit), unit.FormatMeasure(c.After, c.Unit), change, bounds, benchVerdict(c))...)
+		page.Row(unit.FormatMeasure(c.Before, c.Unit), unit.FormatMeasure(c.After, c.Unit), change, bounds,
+			benchVerdict(c))...)
 }
 
 // benchMeasureWords is a measure as people read it: of a kernel report, the kernel and the metric.
@@ -72,8 +74,8 @@ func benchMeasureWords(name string) string {
 }
 
 // benchMetricWords is the metrics of a kernel whose names are no words.
-var benchMetricWords = map[string]string{"dram_bytes": "DRAM bytes", "occupancy_theoretical": "theoretical occupancy", "occupancy": "achieved occupancy",
-	"sm": "compute, of peak", "memory": "memory, of peak"}
+var benchMetricWords = map[string]string{"dram_bytes": "DRAM bytes", "occupancy_theoretical": "theoretical occupancy",
+	"occupancy": "achieved occupancy", "sm": "compute, of peak", "memory": "memory, of peak"}
 
 // benchVerdict is the verdict on a row.
 func benchVerdict(c *compare.Change) string {

@@ -6,8 +6,8 @@ import (
 	"lacuna/internal/unit"
 )
 
-// Check is a judgement of runs: the verdict, a row for each measure, and of those that did not pass the rule and how to judge
-// otherwise.
+// Check is a judgement of runs: the verdict, a row for each measure, and of those that did not pass the rule and how
+// to judge otherwise.
 func Check(r *gate.Result) *page.Page {
 	head := CheckHead(r)
 	p := &page.Page{Title: page.Join(page.Of(page.Icon, checkSigns[r.Verdict]), head)}
@@ -31,16 +31,19 @@ func Check(r *gate.Result) *page.Page {
 		}
 	}
 	if len(r.Measures) > 0 {
-		p.Add(page.Gap{}, page.Prose{Small: true, Text: page.Sayf("Limits are set by a flag (%s) or in lacuna.yaml; --calibrate learns them from unchanged runs.",
-			page.Of(page.Word, r.Measures[0].Override))})
+		p.Add(page.Gap{}, page.Prose{Small: true,
+			Text: page.Sayf("Limits are set by a flag (%s) or in lacuna.yaml; --calibrate learns them from unchanged runs.",
+				page.Of(page.Word, r.Measures[0].Override))})
 	}
 	return p
 }
 
 // checkRows is a row for each measure. What passed is folded where that is possible.
 func checkRows(r *gate.Result) page.Table {
-	out := page.Table{FoldTitle: "What passed", Columns: []page.Column{{Name: "measure", Flex: true}, {Head: "before", Right: true, Drop: 1}, {Head: "new", Right: true},
-		{Head: "change %", Right: true}, {Head: "95 % interval", Right: true, Drop: 2}, {Head: "limit", Drop: 3}, {Head: "runs: before│new", Extra: true}, {Name: "verdict"}}}
+	out := page.Table{FoldTitle: "What passed", Columns: []page.Column{{Name: "measure", Flex: true},
+		{Head: "before", Right: true, Drop: 1}, {Head: "new", Right: true},
+		{Head: "change %", Right: true}, {Head: "95 % interval", Right: true, Drop: 2}, {Head: "limit", Drop: 3},
+		{Head: "runs: before│new", Extra: true}, {Name: "verdict"}}}
 	for i := range r.Measures {
 		m := &r.Measures[i]
 		before, after := "", ""
@@ -51,8 +54,10 @@ func checkRows(r *gate.Result) page.Table {
 			after = unit.FormatMeasure(m.After, m.Unit)
 		}
 		change, interval := changeWords(m)
-		row := append([]page.Text{page.Named(checkName(m.Name))}, page.Row(before, after, change, interval, limitWords(m), plotRuns(m, plotWidth))...)
-		out.Rows = append(out.Rows, append(row, page.Join(page.Of(page.Icon, checkSigns[m.Verdict]), page.T(CheckVerdict(m.Verdict)))))
+		row := append([]page.Text{page.Named(checkName(m.Name))}, page.Row(before, after, change, interval,
+			limitWords(m), plotRuns(m, plotWidth))...)
+		out.Rows = append(out.Rows, append(row, page.Join(page.Of(page.Icon, checkSigns[m.Verdict]),
+			page.T(CheckVerdict(m.Verdict)))))
 		out.Folded = append(out.Folded, m.Verdict == gate.Pass)
 	}
 	return out

@@ -16,10 +16,12 @@ import (
 func CheckVerdict(v string) string { return strings.ReplaceAll(v, "_", " ") }
 
 // checkSigns are what GitHub and GitLab show of a verdict of check.
-var checkSigns = map[string]string{gate.Pass: "✅ ", gate.Improvement: "✅ ", gate.Regression: "❌ ", gate.Inconclusive: "❔ ", gate.NotComparable: "⚠️ "}
+var checkSigns = map[string]string{gate.Pass: "✅ ", gate.Improvement: "✅ ", gate.Regression: "❌ ",
+	gate.Inconclusive: "❔ ", gate.NotComparable: "⚠️ "}
 
 // checkStyles is how verdicts of check are painted.
-var checkStyles = map[string]page.Style{gate.Regression: page.Red, gate.Pass: page.Green, gate.Improvement: page.Green, gate.Inconclusive: page.Magenta, gate.NotComparable: page.Magenta}
+var checkStyles = map[string]page.Style{gate.Regression: page.Red, gate.Pass: page.Green, gate.Improvement: page.Green,
+	gate.Inconclusive: page.Magenta, gate.NotComparable: page.Magenta}
 
 // isBudget says whether a row is held against an absolute amount.
 func isBudget(m *gate.Row) bool { return m.Kind != "change" }
@@ -58,7 +60,8 @@ func numbersWords(m *gate.Row) page.Text {
 		bounds := ""
 		if m.LowPct != nil && m.HighPct != nil && m.ChangePct != nil && *m.ChangePct != -100 {
 			of := m.After / (1 + *m.ChangePct/100) // the budget in the measure's unit
-			bounds = fmt.Sprintf(" (95 %% interval %s to %s)", unit.FormatMeasure(of*(1+*m.LowPct/100), m.Unit), unit.FormatMeasure(of*(1+*m.HighPct/100), m.Unit))
+			bounds = fmt.Sprintf(" (95 %% interval %s to %s)", unit.FormatMeasure(of*(1+*m.LowPct/100), m.Unit),
+				unit.FormatMeasure(of*(1+*m.HighPct/100), m.Unit))
 		}
 		return page.Sayf("%s%s: ", page.Num(unit.FormatMeasure(m.After, m.Unit)), bounds)
 	case change == "":
@@ -70,7 +73,8 @@ func numbersWords(m *gate.Row) page.Text {
 	if interval != "" {
 		interval = " (95 % interval " + interval + ")"
 	}
-	return page.Sayf("%s, before %s: %s%s: ", page.Num(unit.FormatMeasure(m.After, m.Unit)), page.Num(unit.FormatMeasure(*m.Before, m.Unit)), page.Num(change), interval)
+	return page.Sayf("%s, before %s: %s%s: ", page.Num(unit.FormatMeasure(m.After, m.Unit)),
+		page.Num(unit.FormatMeasure(*m.Before, m.Unit)), page.Num(change), interval)
 }
 
 // RowWords is a verdict in a sentence: numbers, rule, and how to judge otherwise.
@@ -79,7 +83,8 @@ func RowWords(m *gate.Row) page.Text {
 	if why == "" {
 		why = outcomeWords(m)
 	}
-	return page.Sayf("%s%s. Rule: %s, %s; to judge otherwise: %s", numbersWords(m), why, m.Rule, limitWords(m), page.Of(page.Word, m.Override))
+	return page.Sayf("%s%s. Rule: %s, %s; to judge otherwise: %s", numbersWords(m), why, m.Rule, limitWords(m),
+		page.Of(page.Word, m.Override))
 }
 
 // outcomeWords is what the numbers come to.
@@ -204,7 +209,8 @@ func checkSide(s gate.Side, what string) string {
 // plotWidth is how many runs of a side a plot shows.
 const plotWidth = 20
 
-// plotRuns draws the last runs of both sides, at most width of each, between the least and the largest; "" of fewer than three.
+// plotRuns draws the last runs of both sides, at most width of each, between the least and the largest; "" of fewer
+// than three.
 func plotRuns(m *gate.Row, width int) string {
 	before, after := m.Each[0], m.Each[1]
 	if len(before)+len(after) < 3 {

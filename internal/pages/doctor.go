@@ -15,7 +15,8 @@ const doctorLabel = 26
 func Doctor(r *doctor.Report) *page.Page {
 	p := &page.Page{Title: page.T("What this machine is good for")}
 	for _, v := range r.Verdicts {
-		p.Add(page.Prose{Lead: page.Pad(doctorPurposeWords(v.Purpose), doctorLabel, false), Text: page.T(doctorAnswerWords(v, r)), Style: doctorAnswerStyle(v.Answer)})
+		p.Add(page.Prose{Lead: page.Pad(doctorPurposeWords(v.Purpose), doctorLabel, false),
+			Text: page.T(doctorAnswerWords(v, r)), Style: doctorAnswerStyle(v.Answer)})
 	}
 	ill := doctorIll(r)
 	if len(ill) > 0 {
@@ -55,7 +56,8 @@ func doctorIll(r *doctor.Report) (out []doctor.Result) {
 
 func doctorIllness(c *doctor.Result) []page.Block {
 	return []page.Block{
-		page.Prose{Indent: 2, Hang: 2, Text: page.T(string(c.State) + " " + c.Title + ": " + c.Text), Style: doctorStateStyle(c.State)},
+		page.Prose{Indent: 2, Hang: 2, Text: page.T(string(c.State) + " " + c.Title + ": " + c.Text),
+			Style: doctorStateStyle(c.State)},
 		page.Prose{Indent: 4, Lead: "cost: ", Text: page.T(c.Cost)},
 		page.Prose{Indent: 4, Lead: "mend: ", Text: page.T(c.Fix)},
 		page.Commands{Indent: 6, Prompt: "$ ", Lines: c.Commands},

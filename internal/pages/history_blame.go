@@ -33,10 +33,12 @@ func moved(m *history.Move) []page.Block {
 	for k := range m.Measures[:min(blameRows, len(m.Measures))] {
 		rows = append(rows, movedCells(&m.Measures[k]))
 	}
-	out := []page.Block{page.Table{Rows: rows, Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "before", Right: true}, {Head: "after", Right: true},
+	out := []page.Block{page.Table{Rows: rows, Columns: []page.Column{{Head: "measure", Flex: true},
+		{Head: "before", Right: true}, {Head: "after", Right: true},
 		{Head: "unit"}, {Head: "change %", Right: true}, {Head: "95 %", Right: true, Drop: 1}, {Head: ""}}}}
 	if more := len(m.Measures) - blameRows; more > 0 {
-		out = append(out, page.Prose{Indent: 2, Text: page.Sayf("and %d more measures moved with them; --format csv has all", more)})
+		out = append(out, page.Prose{Indent: 2,
+			Text: page.Sayf("and %d more measures moved with them; --format csv has all", more)})
 	}
 	return append(out, page.Prose{Indent: 2, Text: moveNote(m)})
 }
@@ -53,7 +55,8 @@ func offs(list []history.Off) (out []page.Block) {
 
 // blameWords is what was looked at, and what came of it.
 func blameWords(b *history.Blame) page.Text {
-	text := page.Sayf("%s: %s of %s.", page.Of(page.Word, b.Series.String()), unit.Counted(b.Measures, "measure", "measures"), unit.Counted(b.Runs, "run", "runs"))
+	text := page.Sayf("%s: %s of %s.", page.Of(page.Word, b.Series.String()),
+		unit.Counted(b.Measures, "measure", "measures"), unit.Counted(b.Runs, "run", "runs"))
 	switch {
 	case len(b.Moves) > 0:
 	case !b.Enough:
@@ -104,7 +107,8 @@ func movedCells(x *history.Moved) []page.Text {
 		interval = unit.Signed(100*x.Low) + " to " + unit.Signed(100*x.High)
 	}
 	return append([]page.Text{page.Named(x.Measure.Name)},
-		page.Row(unit.About(x.Before), unit.About(x.After), x.Measure.Unit, unit.Signed(100*x.Change), interval, betterWord(x))...)
+		page.Row(unit.About(x.Before), unit.About(x.After), x.Measure.Unit, unit.Signed(100*x.Change), interval,
+			betterWord(x))...)
 }
 
 func betterWord(x *history.Moved) string {
@@ -115,7 +119,8 @@ func betterWord(x *history.Moved) string {
 }
 
 func offWords(o history.Off) page.Text {
-	text := page.Sayf("%s: %s at %s (run %s)", page.Of(page.Word, o.Measure.Name), page.Num(unit.About(o.Value)+" "+o.Measure.Unit), commitWords(o.Run), o.Run.Key[:8])
+	text := page.Sayf("%s: %s at %s (run %s)", page.Of(page.Word, o.Measure.Name),
+		page.Num(unit.About(o.Value)+" "+o.Measure.Unit), commitWords(o.Run), o.Run.Key[:8])
 	if o.Last {
 		text = page.Join(text, page.T("; it is the last: one more run says whether it is a change"))
 	}
@@ -138,5 +143,6 @@ func courseMove(runs *history.Runs, c *history.Course, x *history.Moved, i int) 
 		at = "from " + commitWords(*runs.Run(c.Points[first].Run)) + " to " + commitWords(*runs.Run(c.Points[last].Run))
 	}
 	return page.Sayf("%s: %s %s, %s (%s), %s", moveMark(i), MoveKind(x.Drift), at,
-		page.Num(fmt.Sprintf("%s to %s %s", unit.About(x.Before), unit.About(x.After), c.Measure.Unit)), page.Num(unit.Signed(100*x.Change)+" %"), betterWord(x))
+		page.Num(fmt.Sprintf("%s to %s %s", unit.About(x.Before), unit.About(x.After), c.Measure.Unit)),
+		page.Num(unit.Signed(100*x.Change)+" %"), betterWord(x))
 }

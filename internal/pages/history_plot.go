@@ -28,13 +28,15 @@ func HistoryPlot(runs *history.Runs, courses []*history.Course) *page.Page {
 
 // course is a measure over runs: its plot, and its changes in words.
 func course(runs *history.Runs, c *history.Course) []page.Block {
-	out := []page.Block{page.Prose{OneLine: true, Style: page.Bold, Text: page.Sayf("%s (%s), %s", page.Of(page.Word, c.Measure.Name), c.Measure.Unit, runs.Series.String())}}
+	out := []page.Block{page.Prose{OneLine: true, Style: page.Bold,
+		Text: page.Sayf("%s (%s), %s", page.Of(page.Word, c.Measure.Name), c.Measure.Unit, runs.Series.String())}}
 	n := len(c.Points)
 	if n == 0 {
 		return append(out, page.Prose{Style: page.Dim, Text: page.T("(no runs)")})
 	}
 	out = append(out, page.Figure{Alt: c.Measure.Name + " over runs", Drawing: coursePlot{runs, []*history.Course{c}}},
-		page.Prose{Text: page.Sayf("%s from %s (%s) to %s (%s)", unit.Counted(n, "run", "runs"), commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
+		page.Prose{Text: page.Sayf("%s from %s (%s) to %s (%s)", unit.Counted(n, "run", "runs"),
+			commitWords(*runs.Run(c.Points[0].Run)), when(c.Points[0].At),
 			commitWords(*runs.Run(c.Points[n-1].Run)), when(c.Points[n-1].At))})
 	for i := range c.Moved {
 		out = append(out, page.Prose{Indent: 2, Hang: 2, Text: courseMove(runs, c, &c.Moved[i], i)})

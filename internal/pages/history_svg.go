@@ -37,7 +37,8 @@ type courseChart struct {
 	Lines                           []courseLine
 }
 
-// historySVG draws the measures one above the other. Every text passes through the template's escapes; colours of text follow
+// historySVG draws the measures one above the other. Every text passes through the template's escapes; colours of text
+// follow
 // the reader's scheme.
 var historySVG = template.Must(template.New("history").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" font-family="system-ui, sans-serif" font-size="12">
 <title>{{.Title}}</title>
@@ -60,7 +61,8 @@ var historySVG = template.Must(template.New("history").Parse(`<svg xmlns="http:/
 // mostDrawn bounds how many runs of a measure are drawn: of more, as many at even distances.
 const mostDrawn = 2000
 
-// HistorySVG draws measures over runs: a point a run with its 10th to 90th percentile, levels, changes, single runs that are off.
+// HistorySVG draws measures over runs: a point a run with its 10th to 90th percentile, levels, changes, single runs
+// that are off.
 func HistorySVG(runs *history.Runs, courses []*history.Course) string {
 	return coursePlot{runs, courses}.SVG()
 }
@@ -74,8 +76,10 @@ func (x coursePlot) SVG() string {
 		Charts        []courseChart
 	}{courseWidth, courseHeight * len(courses), runs.Series.String(), nil}
 	for i, c := range courses {
-		chart := courseChart{Top: i * courseHeight, Left: courseLeft, Right: courseWidth - courseRight, Plane: courseTop, Bottom: courseHeight - courseBottom,
-			Title: page.Printable(c.Measure.Name + " (" + c.Measure.Unit + ")"), Sub: page.Printable(runs.Series.String())}
+		chart := courseChart{Top: i * courseHeight, Left: courseLeft, Right: courseWidth - courseRight,
+			Plane: courseTop, Bottom: courseHeight - courseBottom,
+			Title: page.Printable(c.Measure.Name + " (" + c.Measure.Unit + ")"),
+			Sub:   page.Printable(runs.Series.String())}
 		if len(c.Points) > 0 {
 			chart.draw(runs, c)
 		}
@@ -123,7 +127,8 @@ func (g *courseChart) draw(runs *history.Runs, c *history.Course) {
 		if off[i] {
 			class = "off"
 		}
-		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90), page.Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
+		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90),
+			page.Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
 	}
 	g.lines(runs, c, x, y)
 }
@@ -150,7 +155,8 @@ func (g *courseChart) lines(runs *history.Runs, c *history.Course, x func(float6
 			start = at
 		}
 		if i == len(c.Moved)-1 {
-			g.Lines = append(g.Lines, courseLine{x(start), y(m.After), x(float64(len(c.Points)) - 0.5), y(m.After), "level", ""})
+			g.Lines = append(g.Lines, courseLine{x(start), y(m.After), x(float64(len(c.Points)) - 0.5), y(m.After),
+				"level", ""})
 		}
 	}
 }

@@ -9,17 +9,19 @@ import (
 	"lacuna/internal/unit"
 )
 
-// Monitor is the state of all GPUs: a line each, what holds their clocks down, the processes on them. It is laid out for a
-// screen of a number of columns.
+// Monitor is the state of all GPUs: a line each, what holds their clocks down, the processes on them. It is laid out
+// for a screen of a number of columns.
 func Monitor(s *monitor.Snapshot, columns int) *page.Page {
 	p := &page.Page{Title: page.T("GPUs of " + s.Host)}
-	p.Add(page.Prose{Text: page.T(s.Time.Format("2006-01-02 15:04:05 UTC") + ", " + s.Host + ", driver " + s.Driver)}, page.Prose{Text: page.T(monitorNames(s))}, page.Gap{})
+	p.Add(page.Prose{Text: page.T(s.Time.Format("2006-01-02 15:04:05 UTC") + ", " + s.Host + ", driver " + s.Driver)},
+		page.Prose{Text: page.T(monitorNames(s))}, page.Gap{})
 	rows := make([][]page.Text, len(s.GPUs))
 	for i := range s.GPUs {
 		rows[i] = monitorRow(&s.GPUs[i])
 	}
 	p.Add(page.Table{Rows: rows, Columns: []page.Column{ // all fit into 80, which is what Drop is tuned for
-		{Head: "GPU", Right: true}, {Head: "util %", Right: true}, {Head: "mem %", Right: true, Drop: 4}, {Head: "memory GiB", Right: true},
+		{Head: "GPU", Right: true}, {Head: "util %", Right: true}, {Head: "mem %", Right: true, Drop: 4},
+		{Head: "memory GiB", Right: true},
 		{Head: "SM MHz", Right: true, Drop: 1}, {Head: "power W", Right: true}, {Head: "°C", Right: true},
 		{Head: "PCIe GB/s", Right: true, Drop: 2}, {Head: "NVLink GB/s", Right: true, Drop: 3},
 	}})
@@ -28,7 +30,8 @@ func Monitor(s *monitor.Snapshot, columns int) *page.Page {
 		p.Add(list...)
 	}
 	if rows := monitorProcesses(s, columns); len(rows) > 0 {
-		p.Add(page.Gap{}, page.Table{Rows: rows, Columns: []page.Column{{Head: "GPU", Right: true}, {Head: "PID", Right: true},
+		p.Add(page.Gap{}, page.Table{Rows: rows, Columns: []page.Column{{Head: "GPU", Right: true},
+			{Head: "PID", Right: true},
 			{Head: "memory MiB", Right: true}, {Head: "process", Flex: true}}})
 	}
 	return p
@@ -91,7 +94,8 @@ func monitorTroubles(s *monitor.Snapshot) (out []page.Block) {
 		case g.Error != "":
 			say(page.Red, g.Error)
 		case len(g.Throttle) > 0:
-			say(page.Magenta, fmt.Sprintf("GPU %d: clocks are held down by %s", g.Index, strings.Join(g.Throttle, ", ")))
+			say(page.Magenta, fmt.Sprintf("GPU %d: clocks are held down by %s", g.Index,
+				strings.Join(g.Throttle, ", ")))
 		case g.MIG:
 			say("", fmt.Sprintf("GPU %d is split into instances (MIG): its utilisation is not told", g.Index))
 		}
@@ -109,7 +113,8 @@ func monitorProcesses(s *monitor.Snapshot, columns int) (rows [][]page.Text) {
 					name = "(hidden)"
 				}
 			}
-			rows = append(rows, append(page.Row(fmt.Sprint(g.Index), fmt.Sprint(x.PID), told(x.MemoryBytes, 1<<20, 0)), page.Named(name)))
+			rows = append(rows, append(page.Row(fmt.Sprint(g.Index), fmt.Sprint(x.PID), told(x.MemoryBytes, 1<<20, 0)),
+				page.Named(name)))
 		}
 	}
 	return rows

@@ -17,7 +17,8 @@ func Tables(sheets []tables.Sheet, limit int) *page.Page {
 		if s.Input != "" {
 			blocks = append(blocks, page.Prose{Text: page.Of(page.Path, s.Input), Style: page.Dim, OneLine: true})
 		}
-		p.Add(page.Section{Title: page.T(s.Table.Name + ": " + s.Table.Title), Level: 1, OneLine: true, Blocks: append(blocks, tableOf(s, limit))})
+		p.Add(page.Section{Title: page.T(s.Table.Name + ": " + s.Table.Title), Level: 1, OneLine: true,
+			Blocks: append(blocks, tableOf(s, limit))})
 	}
 	return p
 }
@@ -27,7 +28,8 @@ func tableOf(s tables.Sheet, limit int) page.Table {
 	if limit > 0 && len(rows) > limit {
 		rows = rows[:limit]
 	}
-	out := page.Table{Wide: true, More: moreRows(len(s.Rows.Rows) - len(rows)), Columns: make([]page.Column, len(columns)), Rows: make([][]page.Text, len(rows))}
+	out := page.Table{Wide: true, More: moreRows(len(s.Rows.Rows) - len(rows)),
+		Columns: make([]page.Column, len(columns)), Rows: make([][]page.Text, len(rows))}
 	scales := scalesOf(columns, rows)
 	kinds := make([]page.Kind, len(columns))
 	for i, c := range columns {

@@ -27,9 +27,11 @@ func demoSheet() tables.Sheet {
 	}
 	rows := &tables.Rows{Columns: columns, Notes: []string{"two rows are hostile"}}
 	add := func(total, n int64, mb tables.Cell, name string) {
-		rows.Add(tables.Float(float64(total)/2e6), tables.Int(total), tables.Int(n), tables.Float(float64(total)/float64(n)), mb, tables.Int(4711), tables.Str(name))
+		rows.Add(tables.Float(float64(total)/2e6), tables.Int(total), tables.Int(n),
+			tables.Float(float64(total)/float64(n)), mb, tables.Int(4711), tables.Str(name))
 	}
-	add(1_234_567, 1234, tables.Float(16.7772), "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, float)")
+	add(1_234_567, 1234, tables.Float(16.7772),
+		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, float)")
 	add(999_999, 3, tables.Cell{}, `gemm "quoted", with a comma`)
 	add(500, 1, tables.Float(math.NaN()), "\x1b[31mred\x1b[0m\r\nsecond line\t\u202eevil\xff")
 	add(1, 1, tables.Float(0), "内核名字 with 全角 letters")
@@ -37,7 +39,8 @@ func demoSheet() tables.Sheet {
 }
 
 func emptySheet() tables.Sheet {
-	return tables.Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json", Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
+	return tables.Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json",
+		Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
 }
 
 // textOf is a page as text.
@@ -67,7 +70,8 @@ func TestTables(t *testing.T) {
 func TestTablesStayOnPage(t *testing.T) {
 	wide := demoSheet()
 	for i := range 30 {
-		wide.Rows.Columns = append(wide.Rows.Columns, tables.Column{Name: fmt.Sprintf("Column %d", i), Unit: unit.Unit(i%2) * unit.Ns})
+		wide.Rows.Columns = append(wide.Rows.Columns, tables.Column{Name: fmt.Sprintf("Column %d", i),
+			Unit: unit.Unit(i%2) * unit.Ns})
 		for n, row := range wide.Rows.Rows {
 			cell := tables.Int(i * 1000)
 			if i%2 == 0 {

@@ -12,7 +12,8 @@ import (
 
 const generatedExporter = "<!-- Generated from the exporters by go generate; do not edit. -->\n"
 
-// exporterPages is a page for each form of lacuna export and the index. cases is the folder of the exporters' txtar files.
+// exporterPages is a page for each form of lacuna export and the index. cases is the folder of the exporters' txtar
+// files.
 func exporterPages(all []*exporters.Exporter, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
@@ -25,7 +26,8 @@ func exporterPages(all []*exporters.Exporter, cases string) (map[string]string, 
 		}
 		_, events, want := firstCase(archive)
 		out[e.Name+".md"] = fmt.Sprintf("%s# %s\n\n%s.\n\n    lacuna export INPUT --to %s -o FILE\n\n%s\n\n## Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n"+
-			"```\n%s```\n\nWhat is made of it:\n\n```\n%s```\n", generatedExporter, e.Name, text(e.Title), e.Name, prose(e.Doc), events, want)
+			"```\n%s```\n\nWhat is made of it:\n\n```\n%s```\n", generatedExporter, e.Name, text(e.Title), e.Name,
+			prose(e.Doc), events, want)
 	}
 	out["README.md"] = b.String()
 	return out, nil
