@@ -18,12 +18,12 @@ import (
 // floors is the house from the ground up. A package may import lower floors only. A name that ends
 // in /* is every folder below it. Helpers of tests and of go generate are in helpers.
 var floors = [][]string{
-	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "nvtool", "spool", "page"},
+	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "nvtool", "spool", "page", "lanes"},
 	{"model", "cubin", "changepoint", "perf"},
 	{"profile", "measure", "nccl"},
 	{"evtext", "reader", "job", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
-	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers"},
+	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers", "exporters"},
 	{"report", "kernelreport", "changes", "launchplan"},
 	{"compare", "gate", "history"},
 	{"bench", "record", "nsight", "instrument", "doctor", "monitor"},
@@ -34,7 +34,7 @@ var floors = [][]string{
 }
 
 // helpers are imported by tests only.
-var helpers = []string{"golden", "page/pagetest"}
+var helpers = []string{"golden", "page/pagetest", "pages/samples"}
 
 // long is the files over maxLines that may be, each with its reason.
 var long = map[string]string{}

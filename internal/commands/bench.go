@@ -15,7 +15,9 @@ import (
 	"lacuna/internal/bench"
 	"lacuna/internal/measure"
 	"lacuna/internal/nvml"
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
+	"lacuna/internal/unit"
 )
 
 var benchCommand = Command{
@@ -109,18 +111,11 @@ func (c benchCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := c.keep(env, session); err != nil {
 		return err
 	}
-	err = env.write(func(w io.Writer) error {
-		if result.Failure != nil && session.Finished() == 0 && *c.format != "json" {
-			return nil
-		}
-		switch *c.format {
-		case "json":
-			return writers.BenchJSON(w, result)
-		case "markdown":
-			return writers.BenchMarkdown(w, result)
-		}
-		return writers.BenchText(w, result, env.page())
-	})
+	if result.Failure != nil && session.Finished() == 0 && *c.format != "json" {
+		err = env.write(func(io.Writer) error { return nil }) // an empty result
+	} else {
+		err = env.show(*c.format, pages.Bench(result), result)
+	}
 	if err != nil {
 		return err
 	}
@@ -132,10 +127,26 @@ func (e *Env) benchProgress(programs []bench.Program) func(bench.Progress) {
 	var last time.Time
 	return func(p bench.Progress) {
 		if time.Since(last) >= time.Second {
-			e.tell("%s", writers.BenchProgress(p, programs))
+			e.tell("%s", benchStanding(p, programs))
 			last = time.Now()
 		}
 	}
+}
+
+// benchStanding is where a measurement stands, before a run, in a line.
+func benchStanding(p bench.Progress, programs []bench.Program) string {
+	text := fmt.Sprintf("run %d of at most %d", p.Run+1, p.Of)
+	if p.Run < 0 {
+		text = "warm-up run"
+	}
+	if len(programs) == 2 {
+		text += [...]string{" of before", " of after"}[p.Program]
+	}
+	text += fmt.Sprintf(", %.0f s spent", p.Spent.Seconds())
+	if p.Precision > 0 {
+		text += fmt.Sprintf(", known to %s %%", unit.Short(100*p.Precision))
+	}
+	return text
 }
 
 // ending is how the program ends after the result is written.
@@ -148,7 +159,7 @@ func (c benchCall) ending(env *Env, r *bench.Result) error {
 		}
 		env.tell("%s: run %d ended with %s", f.Command, f.Run, how)
 		for _, line := range f.LastSaid {
-			fmt.Fprintf(env.Err, "  | %s\n", writers.Printable(line))
+			fmt.Fprintf(env.Err, "  | %s\n", page.Printable(line))
 		}
 		return &statusError{status: f.ExitCode}
 	case r.Stopped == bench.StoppedInterrupted:

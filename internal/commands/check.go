@@ -14,6 +14,7 @@ import (
 	"lacuna/internal/engine"
 	"lacuna/internal/gate"
 	"lacuna/internal/measure"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -71,25 +72,13 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 	},
 }
 
-// checkWriters is every form of a check.
-var checkWriters = []struct {
-	name  string
-	write func(w io.Writer, r *gate.Result, page writers.Page) error
-}{
-	{"text", writers.CheckText},
-	{"json", func(w io.Writer, r *gate.Result, _ writers.Page) error { return writers.CheckJSON(w, r) }},
-	{"markdown", func(w io.Writer, r *gate.Result, _ writers.Page) error { return writers.CheckMarkdown(w, r) }},
-	{"junit", func(w io.Writer, r *gate.Result, _ writers.Page) error { return writers.CheckJUnit(w, r) }},
-	{"sarif", func(w io.Writer, r *gate.Result, _ writers.Page) error { return writers.CheckSARIF(w, r) }},
-	{"github", func(w io.Writer, r *gate.Result, _ writers.Page) error { return writers.CheckGitHub(w, r) }},
-	{"gitlab", func(w io.Writer, r *gate.Result, _ writers.Page) error { return writers.CheckGitLab(w, r) }},
+// checkFiles is the forms of a check that CI systems read.
+var checkFiles = map[string]func(w io.Writer, r *gate.Result) error{
+	"junit": writers.CheckJUnit, "sarif": writers.CheckSARIF, "github": writers.CheckGitHub, "gitlab": writers.CheckGitLab,
 }
 
-func checkFormats() (out []string) {
-	for _, w := range checkWriters {
-		out = append(out, w.name)
-	}
-	return out
+func checkFormats() []string {
+	return []string{"text", "json", "markdown", "junit", "sarif", "github", "gitlab"}
 }
 
 type checkCall struct {
@@ -207,14 +196,10 @@ func (c checkCall) tell(env *Env, r *gate.Result, also []form, after []*measure.
 }
 
 func (e *Env) writeCheck(r *gate.Result, format string) error {
-	return e.write(func(w io.Writer) error {
-		for _, f := range checkWriters {
-			if f.name == format {
-				return f.write(w, r, e.page())
-			}
-		}
-		return fmt.Errorf("--format %s: want %s", format, strings.Join(checkFormats(), ", "))
-	})
+	if write := checkFiles[format]; write != nil {
+		return e.write(func(w io.Writer) error { return write(w, r) })
+	}
+	return e.show(format, pages.Check(r), r)
 }
 
 // A form is a result in one format in a file.

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"lacuna/internal/golden"
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
 )
 
 func TestMain(m *testing.M) {
@@ -445,7 +445,7 @@ func TestManPagesAreClean(t *testing.T) {
 				t.Errorf("%s: %q is no request that man pages use", c.path, line)
 			}
 		}
-		if text := out.String(); writers.Printable(strings.ReplaceAll(text, "\n", "")) != strings.ReplaceAll(text, "\n", "") {
+		if text := out.String(); page.Printable(strings.ReplaceAll(text, "\n", "")) != strings.ReplaceAll(text, "\n", "") {
 			t.Errorf("%s: unprintable characters", c.path)
 		}
 	}

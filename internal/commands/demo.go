@@ -11,7 +11,7 @@ import (
 
 	"lacuna/internal/engine"
 	"lacuna/internal/page"
-	"lacuna/internal/writers"
+	"lacuna/internal/pages"
 )
 
 // demoCapture is a real capture; demo/README.md says whose.
@@ -66,6 +66,6 @@ func saveDemo(env *Env, path string) error {
 	if err := os.WriteFile(path, demoCapture, 0o644); err != nil {
 		return fmt.Errorf("demo: --save %s: cannot be written: %w", path, err)
 	}
-	env.remark("%s: written; try lacuna report %s", path, writers.ShellWord(path))
+	env.remark("%s: written; try lacuna report %s", path, pages.ShellWord(path))
 	return nil
 }

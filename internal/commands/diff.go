@@ -155,7 +155,7 @@ func diffNext(d *compare.Difference) []page.Advice {
 	if len(d.After.Tools) == 0 || d.After.Tools[0] == "" || len(d.Before.Runs) == 0 || len(d.After.Runs) == 0 {
 		return nil
 	}
-	after := writers.ShellWord(d.After.Runs[0])
+	after := pages.ShellWord(d.After.Runs[0])
 	if d.Step == nil {
 		return []page.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"lacuna/agent"
 	"lacuna/internal/doctor"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -75,7 +77,7 @@ func (e *Env) examine(ctx context.Context, m *doctor.Machine, format string, wan
 		if format == "json" {
 			return writers.DoctorJSON(w, r)
 		}
-		return writers.DoctorText(w, r, e.page())
+		return page.WriteText(w, pages.Doctor(r), e.layout())
 	})
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
 )
 
 // An Env is what a command sees of the world outside, and the flags that all commands share.
@@ -62,7 +62,7 @@ func (e *Env) checkFlags(inputs []string) error {
 
 // tell writes a line to stderr.
 func (e *Env) tell(format string, args ...any) {
-	fmt.Fprintf(e.Err, "lacuna: %s\n", writers.Printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(e.Err, "lacuna: %s\n", page.Printable(fmt.Sprintf(format, args...)))
 }
 
 // remark tells what is worth knowing but no error, unless -q.
@@ -78,9 +78,9 @@ func terminal(w io.Writer) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// page is what text on stdout is laid out for.
-func (e *Env) page() writers.Page {
-	p := writers.Page{Width: e.width, ASCII: asciiOnly(os.Getenv)}
+// layout is what text on stdout is laid out for.
+func (e *Env) layout() page.Layout {
+	p := page.Layout{Width: e.width, ASCII: asciiOnly(os.Getenv)}
 	f, isTerminal := terminal(e.Out)
 	isTerminal = isTerminal && e.output == ""
 	if p.Width == 0 {

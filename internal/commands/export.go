@@ -2,34 +2,33 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/engine"
-	"lacuna/internal/evtext"
-	"lacuna/internal/writers"
+	"lacuna/internal/exporters"
 )
 
 var exportCommand = Command{
 	Name:  "export",
 	Args:  "INPUT",
 	Title: "Convert a capture: text lines, or JSON for Perfetto",
-	Doc: `
-chrome  JSON of trace events: open it in ui.perfetto.dev or chrome://tracing
-text    one line an event, every column: for grep, diff and bug reports`,
+	Doc:   exportDoc(),
 	Examples: []string{
 		"lacuna export run.sqlite --to chrome -o timeline.json.gz",
 		"lacuna export trace.json.gz --to text",
 	},
-	Complete: map[string]func() []string{"to": exportFormats},
+	Complete: map[string]func() []string{"to": exporters.Names},
 	Setup: func(flags *pflag.FlagSet) Run {
-		to := flags.String("to", "", "`FORMAT` is text or chrome")
+		to := flags.String("to", "", "`FORMAT` is "+strings.Join(exporters.Names(), " or "))
 		return func(ctx context.Context, env *Env, args []string) error {
 			if *to == "" {
-				return errCall("export: say what to make: --to chrome or --to text")
+				return errCall("export: say what to make: --to %s", strings.Join(exporters.Names(), " or --to "))
 			}
-			if err := oneOf("--to", *to, exportFormats()); err != nil {
+			if err := oneOf("--to", *to, exporters.Names()); err != nil {
 				return err
 			}
 			if err := needInputs("export", args); err != nil {
@@ -42,14 +41,20 @@ text    one line an event, every column: for grep, diff and bug reports`,
 			if err != nil {
 				return err
 			}
-			return env.write(func(w io.Writer) error {
-				if *to == "text" {
-					return evtext.Write(w, traces[0])
-				}
-				return writers.Chrome(w, traces[0])
-			})
+			return env.write(func(w io.Writer) error { return exporters.Find(*to).Write(w, traces[0]) })
 		}
 	},
 }
 
-func exportFormats() []string { return []string{"text", "chrome"} }
+// exportDoc is every form in a line.
+func exportDoc() string {
+	width := 0
+	for _, e := range exporters.All {
+		width = max(width, len(e.Name))
+	}
+	var b strings.Builder
+	for _, e := range exporters.All {
+		fmt.Fprintf(&b, "\n%-*s  %s", width, e.Name, e.Title)
+	}
+	return b.String()
+}

@@ -3,12 +3,11 @@ package commands
 import (
 	"fmt"
 	"io"
+	"lacuna/internal/page"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"lacuna/internal/writers"
 )
 
 // helpWidth is the columns that help text is laid out for.
@@ -24,7 +23,7 @@ func exitText(c *Command) string {
 	if c.NoVerdict != "" {
 		text += ", 3 " + c.NoVerdict
 	}
-	return strings.Join(writers.Wrap(text+".", helpWidth), "\n") + "\n"
+	return strings.Join(page.Wrap(text+".", helpWidth), "\n") + "\n"
 }
 
 // rootHelp is the help of the program itself.

@@ -3,14 +3,13 @@ package commands
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/history"
-	"lacuna/internal/writers"
+	"lacuna/internal/tables"
 )
 
 var historyCommand = Command{
@@ -124,18 +123,8 @@ func openHistory(ctx context.Context, store string) (*history.Store, error) {
 const historyLast = 500
 
 // sheets writes tables in a format of sheetFormat.
-func (e *Env) sheets(format string, sheets ...writers.Sheet) error {
-	return e.write(func(w io.Writer) error {
-		switch format {
-		case "json":
-			return writers.TableJSON(w, sheets)
-		case "csv":
-			return writers.TableCSV(w, sheets)
-		case "markdown":
-			return writers.TableMarkdown(w, sheets, 0)
-		}
-		return writers.TableText(w, sheets, e.page(), 0)
-	})
+func (e *Env) sheets(format string, sheets ...tables.Sheet) error {
+	return e.showTables(format, sheets, 0)
 }
 
 // unknownMeasure says that globs match no measure of a series, and which is most like the first.

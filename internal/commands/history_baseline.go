@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/history"
-	"lacuna/internal/writers"
+	"lacuna/internal/pages"
 )
 
 var historyBaselineCommand = &Command{
@@ -33,7 +33,7 @@ var historyBaselineCommand = &Command{
 			if len(levels) == 0 && len(args) > 0 {
 				return unknownMeasure(ctx, s, series, args)
 			}
-			return env.sheets(*format, writers.HistoryLevels(series, levels))
+			return env.sheets(*format, pages.HistoryLevels(series, levels))
 		}
 	},
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -75,9 +77,9 @@ func (c *historyBlameCall) run(ctx context.Context, env *Env, args []string) err
 		case "csv":
 			return writers.BlameCSV(w, b)
 		case "markdown":
-			return writers.BlameMarkdown(w, b)
+			return page.WriteMarkdown(w, pages.Blame(b))
 		}
-		return writers.BlameText(w, b, env.page())
+		return page.WriteText(w, pages.Blame(b), env.layout())
 	})
 	switch {
 	case err != nil:

@@ -2,10 +2,9 @@ package commands
 
 import (
 	"context"
+	"lacuna/internal/pages"
 
 	"github.com/spf13/pflag"
-
-	"lacuna/internal/writers"
 )
 
 var historyListCommand = &Command{
@@ -32,7 +31,7 @@ var historyListCommand = &Command{
 			if err != nil {
 				return err
 			}
-			return env.sheets(*format, writers.HistorySeries(series), writers.HistoryRuns(runs))
+			return env.sheets(*format, pages.HistorySeries(series), pages.HistoryRuns(runs))
 		}
 	},
 }

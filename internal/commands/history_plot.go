@@ -3,10 +3,10 @@ package commands
 import (
 	"context"
 	"io"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 
 	"github.com/spf13/pflag"
-
-	"lacuna/internal/writers"
 )
 
 var historyPlotCommand = &Command{
@@ -61,8 +61,8 @@ func (c *historyPlotCall) run(ctx context.Context, env *Env, args []string) erro
 	}
 	return env.write(func(w io.Writer) error {
 		if *c.format == "svg" {
-			return writers.HistorySVG(w, runs, courses)
+			return writeText(w, pages.HistorySVG(runs, courses))
 		}
-		return writers.HistoryPlot(w, runs, courses, env.page())
+		return page.WriteText(w, pages.HistoryPlot(runs, courses), env.layout())
 	})
 }

@@ -2,10 +2,10 @@ package commands
 
 import (
 	"context"
+	"lacuna/internal/pages"
+	"lacuna/internal/tables"
 
 	"github.com/spf13/pflag"
-
-	"lacuna/internal/writers"
 )
 
 var historyShowCommand = &Command{
@@ -30,7 +30,7 @@ commit.`,
 				return err
 			}
 			defer s.Close()
-			var sheets []writers.Sheet
+			var sheets []tables.Sheet
 			for _, word := range args {
 				found, err := s.Find(ctx, word)
 				if err != nil {
@@ -45,7 +45,7 @@ commit.`,
 					if err != nil {
 						return err
 					}
-					sheets = append(sheets, writers.HistoryRun(r, run, kept))
+					sheets = append(sheets, pages.HistoryRun(r, run, kept))
 				}
 			}
 			return env.sheets(*format, sheets...)

@@ -211,7 +211,7 @@ func (c kernelCall) writePages(env *Env, in *engine.Kernels, opt kernelreport.Op
 	if err != nil {
 		return noLaunch(err)
 	}
-	options := kernelpages.Options{Units: *c.units, View: *c.view, Format: *c.format, Width: env.page().Width}
+	options := kernelpages.Options{Units: *c.units, View: *c.view, Format: *c.format, Width: env.layout().Width}
 	if *c.page == "source" && *c.view != "cuda" {
 		tool, err := cubin.FindDisassembler()
 		if options.Disassembler = tool; err != nil {

@@ -16,7 +16,6 @@ import (
 	"lacuna/internal/nsight"
 	"lacuna/internal/page"
 	"lacuna/internal/pages"
-	"lacuna/internal/writers"
 )
 
 // A kernelFrom is the flags of kernel --from: which kernels of a timeline ncu is to profile.
@@ -142,7 +141,7 @@ func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *launchplan.Plan, run
 		for _, p := range run.Picks {
 			lines = append(lines, "# "+pickWords(&plan.Picks[p]))
 		}
-		lines = append(lines, runs[i].Command(tool.Path).Words(writers.ShellWord))
+		lines = append(lines, runs[i].Command(tool.Path).Words(pages.ShellWord))
 	}
 	for _, a := range plan.Assumes {
 		lines = append(lines, "# assumed: "+a)
@@ -152,7 +151,7 @@ func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *launchplan.Plan, run
 	}
 	return env.write(func(w io.Writer) error {
 		for _, l := range lines {
-			if err := writeText(w, writers.Printable(l)+"\n"); err != nil {
+			if err := writeText(w, page.Printable(l)+"\n"); err != nil {
 				return err
 			}
 		}
@@ -227,7 +226,7 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engin
 	}
 	var next []page.Advice
 	for _, path := range paths {
-		next = append(next, page.Advice{Command: "lacuna kernel " + writers.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
+		next = append(next, page.Advice{Command: "lacuna kernel " + pages.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
 	}
 	return env.show(*c.format, pages.JoinedKernels(r, next, pages.Detail{Whole: *c.verbose}), r)
 }

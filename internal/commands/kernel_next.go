@@ -7,7 +7,7 @@ import (
 
 	"lacuna/internal/kernelreport"
 	"lacuna/internal/page"
-	"lacuna/internal/writers"
+	"lacuna/internal/pages"
 )
 
 // kernelNext is which commands to run after lacuna kernel, most useful first.
@@ -18,7 +18,7 @@ func kernelNext(r *kernelreport.Report) []page.Advice {
 	}
 	k := &r.Kernels[0]
 	in := &r.Inputs[k.Input]
-	path := writers.ShellWord(in.Path)
+	path := pages.ShellWord(in.Path)
 	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" && len(k.Missing)+len(k.Abstained) > 1 {
 		out = append(out, page.Advice{Command: profileAgain(in, k, sections), Why: "collects what could not be judged of the first kernel"})
 	}
@@ -47,5 +47,5 @@ func profileAgain(in *kernelreport.Input, k *kernelreport.Kernel, sections strin
 	if program == "" {
 		program = "PROGRAM"
 	}
-	return fmt.Sprintf("ncu %s --import-source yes -k %s -c 1 -o again %s", sections, writers.ShellWord("regex:^"+regexp.QuoteMeta(k.Base)+"$"), program)
+	return fmt.Sprintf("ncu %s --import-source yes -k %s -c 1 -o again %s", sections, pages.ShellWord("regex:^"+regexp.QuoteMeta(k.Base)+"$"), program)
 }

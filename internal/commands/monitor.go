@@ -11,6 +11,8 @@ import (
 
 	"lacuna/internal/monitor"
 	"lacuna/internal/nvml"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/writers"
 )
 
@@ -144,7 +146,7 @@ func (c monitorCall) loop(ctx context.Context, env *Env, m *monitor.Monitor, cou
 			}
 		}
 		var b bytes.Buffer
-		if err := c.show(&b, m.Read(), env.page(), n); err != nil {
+		if err := c.show(&b, m.Read(), env.layout(), n); err != nil {
 			return err
 		}
 		if _, err := w.Write(b.Bytes()); err != nil {
@@ -158,7 +160,7 @@ func (c monitorCall) loop(ctx context.Context, env *Env, m *monitor.Monitor, cou
 }
 
 // show writes the n-th reading.
-func (c monitorCall) show(w io.Writer, s *monitor.Snapshot, page writers.Page, n int) error {
+func (c monitorCall) show(w io.Writer, s *monitor.Snapshot, layout page.Layout, n int) error {
 	switch {
 	case *c.prometheus:
 		return writers.MonitorPrometheus(w, s)
@@ -170,5 +172,5 @@ func (c monitorCall) show(w io.Writer, s *monitor.Snapshot, page writers.Page, n
 	if n > 0 {
 		fmt.Fprintln(w)
 	}
-	return writers.MonitorText(w, s, page)
+	return page.WriteText(w, pages.Monitor(s, layout.Columns()), layout)
 }

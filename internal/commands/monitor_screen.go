@@ -11,7 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"lacuna/internal/monitor"
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 )
 
 // What terminals since the VT100 and xterm understand.
@@ -37,7 +38,8 @@ func (e *Env) watchScreen(ctx context.Context, m *monitor.Monitor, out *os.File,
 	fmt.Fprint(out, usualScreen)
 	restore()
 	if err == nil && last != nil {
-		err = writers.MonitorText(out, last, e.page())
+		layout := e.layout()
+		err = page.WriteText(out, pages.Monitor(last, layout.Columns()), layout)
 	}
 	return err
 }
@@ -60,12 +62,12 @@ func (e *Env) draw(ctx context.Context, m *monitor.Monitor, out *os.File, interv
 		if err != nil {
 			return err
 		}
-		page := e.page()
+		layout := e.layout()
 		if e.width == 0 {
-			page.Width = width
+			layout.Width = width
 		}
 		var b bytes.Buffer
-		if err := writers.MonitorText(&b, *last, page); err != nil {
+		if err := page.WriteText(&b, pages.Monitor(*last, layout.Columns()), layout); err != nil {
 			return err
 		}
 		if _, err := out.WriteString(frame(b.String(), height)); err != nil {

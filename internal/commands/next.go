@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"lacuna/internal/page"
+	"lacuna/internal/pages"
 	"lacuna/internal/report"
-	"lacuna/internal/writers"
 )
 
 // worthLooking is the least share of a step for which a command is advised.
@@ -13,7 +13,7 @@ const worthLooking = 0.05
 
 // nextSteps is which commands to run after a report, most useful first.
 func nextSteps(r *report.Report, markersFree bool) []page.Advice {
-	path := writers.InputWord(r)
+	path := pages.InputWord(r)
 	var out []page.Advice
 	add := func(command, why string) {
 		out = append(out, page.Advice{Command: "lacuna " + command, Why: why})
@@ -25,7 +25,7 @@ func nextSteps(r *report.Report, markersFree bool) []page.Advice {
 	}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Change != "" {
-			add("whatif "+writers.InputWord(r)+" "+f.Args(writers.ShellWord), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
+			add("whatif "+pages.InputWord(r)+" "+f.Args(pages.ShellWord), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
 			break
 		}
 	}
@@ -66,7 +66,7 @@ func insideAdvice(r *report.Report) []page.Advice {
 	if program == "" {
 		program = "PROGRAM"
 	}
-	joined := "lacuna report " + writers.InputWord(r) + " --kernels kernels.ncu-rep"
+	joined := "lacuna report " + pages.InputWord(r) + " --kernels kernels.ncu-rep"
 	if len(r.Inputs) > 1 || r.Inputs[0].Path == "-" { // kernel --from takes one file
 		return []page.Advice{
 			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture began"},
@@ -74,7 +74,7 @@ func insideAdvice(r *report.Report) []page.Advice {
 		}
 	}
 	return []page.Advice{
-		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", writers.InputWord(r), len(x.Kernels), program),
+		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", pages.InputWord(r), len(x.Kernels), program),
 			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are slow, and what of that counts in a step"},
 		{Command: joined, Why: "the same of a report of ncu that you have"},
 	}

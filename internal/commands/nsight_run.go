@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lacuna/internal/nsight"
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
 )
 
 // findTool finds a profiler. With dry, one that is not here is named as it would be typed.
@@ -120,7 +120,7 @@ func (e *Env) follow(path string) func() {
 			at += int64(len(text))
 			for _, line := range strings.Split(strings.TrimRight(string(text), "\n"), "\n") {
 				if line != "" {
-					fmt.Fprintf(e.Err, "%s\n", writers.Printable(strings.TrimRight(line, "\r")))
+					fmt.Fprintf(e.Err, "%s\n", page.Printable(strings.TrimRight(line, "\r")))
 				}
 			}
 		}

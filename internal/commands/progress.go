@@ -10,7 +10,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"lacuna/internal/engine"
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
 )
 
 // barDelay is how long work may last before a bar appears.
@@ -42,7 +42,7 @@ func (e *Env) Begin(path string) engine.Reading {
 		close(delay)
 	})
 	p.pool = mpb.New(mpb.WithOutput(f), mpb.WithAutoRefresh(), mpb.WithWidth(40), mpb.WithRenderDelay(delay))
-	name := runewidth.Truncate(writers.Printable(filepath.Base(path)), 30, "...")
+	name := runewidth.Truncate(page.Printable(filepath.Base(path)), 30, "...")
 	p.bar = p.pool.AddBar(0,
 		mpb.PrependDecorators(decor.Name("reading "+name+" ")),
 		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5}), decor.AverageSpeed(decor.SizeB1000(0), "  % .0f")),
@@ -79,5 +79,5 @@ func (p *progress) Notice(text string) {
 		p.env.remark("%s", text)
 		return
 	}
-	_, _ = p.pool.Write([]byte("lacuna: " + writers.Printable(text) + "\n"))
+	_, _ = p.pool.Write([]byte("lacuna: " + page.Printable(text) + "\n"))
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"lacuna/internal/instrument"
-	"lacuna/internal/writers"
+	"lacuna/internal/pages"
 )
 
 // runPrint answers --print: the patch of a script, or what to paste by hand.
@@ -43,7 +43,7 @@ func (o recordOther) runPrint(env *Env, c *recordCall, args []string) error {
 	if err != nil {
 		return o.cannotPatch(env, kind, path, err)
 	}
-	word := writers.ShellWord(path)
+	word := pages.ShellWord(path)
 	how := fmt.Sprintf("to apply it: lacuna record --print %s --line %d %s | patch %s", kind, r.Loop.Line, word, word)
 	switch {
 	case *o.whole:

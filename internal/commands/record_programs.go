@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"lacuna/internal/page"
 	"lacuna/internal/record"
-	"lacuna/internal/writers"
 )
 
 // A recordPrograms is the flags that choose among programs which are recorded.
@@ -112,7 +112,7 @@ func writeStatus(w io.Writer, said []record.Status) error {
 	}
 	for _, s := range said {
 		line := fmt.Sprintf("%s: %s", processWord(s.Pid), s.Words())
-		if _, err := fmt.Fprintln(w, writers.Printable(line)); err != nil {
+		if _, err := fmt.Fprintln(w, page.Printable(line)); err != nil {
 			return err
 		}
 	}

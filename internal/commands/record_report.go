@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"lacuna/internal/engine"
+	"lacuna/internal/pages"
 	"lacuna/internal/record"
-	"lacuna/internal/writers"
 )
 
 // A recordView is the flags of what prints the report of a recording.
@@ -88,7 +88,7 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 	if r.Failed != nil && !exists(r.Spools) {
 		failed = fmt.Errorf("record: %w; %s was removed, and what was recorded with it", r.Failed, r.Spools)
 	} else if r.Failed != nil {
-		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed, r.Spools, writers.ShellWord(r.Spools))
+		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed, r.Spools, pages.ShellWord(r.Spools))
 	} else {
 		env.remark("recorded %.1f s in %s (%s)", r.Elapsed.Seconds(), r.Path, record.Size(r.Bytes))
 		if len(r.Contents.Agents) > 0 {
@@ -109,7 +109,7 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 func (c recordView) report(ctx context.Context, env *Env, paths []string, latest bool) {
 	call := "lacuna report"
 	for _, path := range paths {
-		call += " " + writers.ShellWord(path)
+		call += " " + pages.ShellWord(path)
 	}
 	if *c.noReport || env.quiet {
 		env.remark("where the time goes: %s", call)

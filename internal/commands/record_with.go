@@ -17,7 +17,6 @@ import (
 	"lacuna/internal/nsight"
 	"lacuna/internal/page"
 	"lacuna/internal/pages"
-	"lacuna/internal/writers"
 )
 
 // A recordOther is the flags of record that do something else than run a program with our agent.
@@ -157,7 +156,7 @@ func (e *Env) recordNsys(ctx context.Context, opt withOptions, program, more []s
 	}
 	command := what.Command(tool.Path)
 	if opt.dry {
-		return e.write(func(w io.Writer) error { return writeText(w, command.Words(writers.ShellWord)+"\n") })
+		return e.write(func(w io.Writer) error { return writeText(w, command.Words(pages.ShellWord)+"\n") })
 	}
 	if err := nsight.CheckProgram(program); err != nil {
 		return err
@@ -237,7 +236,7 @@ func (e *Env) recordNcu(ctx context.Context, opt withOptions, program, more []st
 	}
 	if opt.dry {
 		return e.write(func(w io.Writer) error {
-			return writeText(w, what.Command(tool.Path).Words(writers.ShellWord)+"\n")
+			return writeText(w, what.Command(tool.Path).Words(pages.ShellWord)+"\n")
 		})
 	}
 	if err := nsight.CheckProgram(program); err != nil {

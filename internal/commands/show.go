@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"lacuna/internal/page"
+	"lacuna/internal/pages"
+	"lacuna/internal/tables"
 	"lacuna/internal/writers"
 )
 
@@ -21,8 +23,28 @@ func (e *Env) show(format string, p *page.Page, answer any) error {
 	})
 }
 
-// layout is what text on stdout is laid out for.
-func (e *Env) layout() page.Layout {
-	p := e.page()
-	return page.Layout{Width: p.Width, Color: p.Color, ASCII: p.ASCII}
+// showTables writes tables in a form, at most limit rows of each (0: all). Text into a pipe has no edge unless one is
+// asked for.
+func (e *Env) showTables(format string, sheets []tables.Sheet, limit int) error {
+	layout := e.layout()
+	if layout.Width == 0 {
+		layout.Width = page.NoEdge
+	}
+	return e.write(func(w io.Writer) error {
+		switch format {
+		case "markdown":
+			return page.WriteMarkdown(w, pages.Tables(sheets, limit))
+		case "text":
+			return page.WriteText(w, pages.Tables(sheets, limit), layout)
+		}
+		for _, s := range sheets { // programs get the rows that they asked for, and no note
+			if limit > 0 && len(s.Rows.Rows) > limit {
+				s.Rows.Rows = s.Rows.Rows[:limit]
+			}
+		}
+		if format == "csv" {
+			return writers.TableCSV(w, sheets)
+		}
+		return writers.TableJSON(w, sheets)
+	})
 }

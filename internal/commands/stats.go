@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"lacuna/internal/engine"
+	"lacuna/internal/pages"
 	"lacuna/internal/tables"
-	"lacuna/internal/writers"
 )
 
 var statsCommand = Command{
@@ -139,34 +139,17 @@ func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	sheets = slices.DeleteFunc(sheets, func(s writers.Sheet) bool { return len(s.Rows.Rows) == 0 })
+	sheets = slices.DeleteFunc(sheets, func(s tables.Sheet) bool { return len(s.Rows.Rows) == 0 })
 	if len(sheets) == 0 {
-		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], writers.ShellWord(args[0]))
+		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], pages.ShellWord(args[0]))
 	}
 	env.remark("no -r given: printing %s; lacuna stats --list has all tables", sheetNames(sheets))
 	return c.write(env, sheets)
 }
 
 // write prints tables.
-func (c statsCall) write(env *Env, sheets []writers.Sheet) error {
-	page := env.page()
-	return env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "markdown":
-			return writers.TableMarkdown(w, sheets, *c.limit)
-		case "text":
-			return writers.TableText(w, sheets, page, *c.limit)
-		}
-		for _, s := range sheets { // programs get the rows that they asked for, and no note
-			if *c.limit > 0 && len(s.Rows.Rows) > *c.limit {
-				s.Rows.Rows = s.Rows.Rows[:*c.limit]
-			}
-		}
-		if *c.format == "csv" {
-			return writers.TableCSV(w, sheets)
-		}
-		return writers.TableJSON(w, sheets)
-	})
+func (c statsCall) write(env *Env, sheets []tables.Sheet) error {
+	return env.showTables(*c.format, sheets, *c.limit)
 }
 
 func tableFormats() []string { return []string{"text", "csv", "json", "markdown"} }
@@ -274,16 +257,12 @@ func usualRequests() []engine.Request {
 }
 
 // fill reads the inputs and answers the requests. What a capture lacks is told in missing; other errors end it.
-func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []engine.Request, opt engine.StepOptions) (out []writers.Sheet, missing []error, err error) {
-	sheets, missing, err := e.openJob(paths, opt, rank).Tables(ctx, asked)
-	for _, s := range sheets {
-		out = append(out, writers.Sheet(s))
-	}
-	return out, missing, err
+func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []engine.Request, opt engine.StepOptions) ([]tables.Sheet, []error, error) {
+	return e.openJob(paths, opt, rank).Tables(ctx, asked)
 }
 
 // sheetNames is the names of the tables, once each.
-func sheetNames(sheets []writers.Sheet) string {
+func sheetNames(sheets []tables.Sheet) string {
 	var names []string
 	for _, s := range sheets {
 		if !slices.Contains(names, s.Table.Name) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"lacuna/internal/engine"
+	"lacuna/internal/page"
 	"lacuna/internal/tables"
 	"lacuna/internal/unit"
-	"lacuna/internal/writers"
 )
 
 // tableList is every table in a line.
@@ -18,7 +18,7 @@ func tableList() string {
 		width = max(width, len(t.Name))
 	}
 	for _, t := range tables.All {
-		for i, line := range writers.Wrap(t.Title, helpWidth-width-2) {
+		for i, line := range page.Wrap(t.Title, helpWidth-width-2) {
 			name := t.Name
 			if i > 0 {
 				name = ""
@@ -50,16 +50,16 @@ func tableHelp(t *tables.Table) string {
 	var b strings.Builder
 	paragraph := func(text string) {
 		for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
-			b.WriteString("\n" + strings.Join(writers.Wrap(p, helpWidth), "\n") + "\n")
+			b.WriteString("\n" + strings.Join(page.Wrap(p, helpWidth), "\n") + "\n")
 		}
 	}
 	item := func(name, text string) {
 		b.WriteString("  " + name + "\n")
-		for _, l := range writers.Wrap(text, helpWidth-6) {
+		for _, l := range page.Wrap(text, helpWidth-6) {
 			b.WriteString("      " + l + "\n")
 		}
 	}
-	b.WriteString(strings.Join(writers.Wrap(t.Name+": "+t.Title, helpWidth), "\n") + "\n")
+	b.WriteString(strings.Join(page.Wrap(t.Name+": "+t.Title, helpWidth), "\n") + "\n")
 	if t.Doc != "" {
 		paragraph(t.Doc)
 	}

@@ -9,7 +9,8 @@ import (
 
 	"lacuna/internal/changes"
 	"lacuna/internal/engine"
-	"lacuna/internal/writers"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 )
 
 func changeNames() []string {
@@ -30,7 +31,7 @@ func changeList() string {
 			b.WriteString(head + "\n")
 			head = ""
 		}
-		for _, line := range writers.Wrap(c.Title, helpWidth-least-2) {
+		for _, line := range page.Wrap(c.Title, helpWidth-least-2) {
 			fmt.Fprintf(&b, "%-*s  %s\n", least, head, line)
 			head = ""
 		}
@@ -62,15 +63,15 @@ func changeHelp(c *changes.Change) string {
 			if p == "" {
 				continue
 			}
-			b.WriteString("\n" + strings.Join(writers.Wrap(head+p, helpWidth), "\n") + "\n")
+			b.WriteString("\n" + strings.Join(page.Wrap(head+p, helpWidth), "\n") + "\n")
 			head = ""
 		}
 	}
-	b.WriteString(strings.Join(writers.Wrap(c.Syntax+": "+c.Title, helpWidth), "\n") + "\n")
+	b.WriteString(strings.Join(page.Wrap(c.Syntax+": "+c.Title, helpWidth), "\n") + "\n")
 	paragraphs("", c.Doc)
 	paragraphs("Assumes: ", c.Assumes)
 	paragraphs("Not when: ", c.NotWhen)
-	fmt.Fprintf(&b, "\n  lacuna whatif INPUT -x %s\n", writers.ShellWord(c.Example))
+	fmt.Fprintf(&b, "\n  lacuna whatif INPUT -x %s\n", pages.ShellWord(c.Example))
 	return b.String()
 }
 

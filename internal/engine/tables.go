@@ -37,16 +37,9 @@ func (r Request) groups(in []*facts.Facts) [][]*facts.Facts {
 	return out
 }
 
-// A Sheet is a table that was filled.
-type Sheet struct {
-	Table *tables.Table
-	Rows  *tables.Rows
-	Input string // the capture it is of, where there are several; else ""
-}
-
 // Tables answers requests in their order. What a capture lacks is told in missing (tables.MissingError); other errors
 // end it.
-func (j *Job) Tables(ctx context.Context, asked []Request) (out []Sheet, missing []error, err error) {
+func (j *Job) Tables(ctx context.Context, asked []Request) (out []tables.Sheet, missing []error, err error) {
 	var need model.Parts
 	for _, r := range asked {
 		need |= r.needs()
@@ -62,7 +55,7 @@ func (j *Job) Tables(ctx context.Context, asked []Request) (out []Sheet, missing
 				return nil, nil, err
 			}
 			path := facts.InputName(group[0], in)
-			sheet := Sheet{Table: r.Table, Rows: &tables.Rows{Columns: r.Table.Columns}}
+			sheet := tables.Sheet{Table: r.Table, Rows: &tables.Rows{Columns: r.Table.Columns}}
 			if len(group) < len(in) {
 				sheet.Input = path
 			}

@@ -32,6 +32,7 @@ var shelves = []shelf{
 	{"kernelrules", "Rule", "ID", "All is every rule, by ID."},
 	{"changes", "Change", "Name", "All is every change, by name."},
 	{"views", "View", "Name", "All is every view, by name."},
+	{"exporters", "Exporter", "Name", "All is every exporter, by name."},
 	{"kernelpages", "Page", "Name", "All is every page, by name."},
 }
 

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	_ "embed"
 	"html"
 	"io"
@@ -14,10 +15,10 @@ var css string
 // WriteHTML writes a page as one self-contained document without scripts.
 func WriteHTML(w io.Writer, p *Page) error {
 	h := &hypertext{}
-	title := Printable(p.Title.String())
+	title := cmp.Or(Printable(p.Title.String()), "lacuna")
 	h.raw("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n")
 	h.raw("<title>" + html.EscapeString(title) + "</title>\n<style>\n" + css + "</style>\n<main>\n")
-	if title != "" {
+	if !p.Title.Empty() {
 		h.raw("<h1>" + h.inline(p.Title) + "</h1>\n")
 	}
 	h.blocks(p.Blocks)
@@ -161,7 +162,7 @@ func (h *hypertext) inline(x Text) string {
 		switch s.Kind {
 		case deeper:
 			b.WriteString("&emsp;")
-		case Plain:
+		case Plain, Icon:
 			if at := places(s.At); at != "" {
 				text = "<span" + at + ">" + text + "</span>"
 			}
@@ -208,12 +209,14 @@ func styleClass(s Style) string {
 }
 
 func (h *hypertext) prose(p Prose) {
-	if p.Text.Empty() {
+	if p.Text.Empty() || p.Elsewhere {
 		return
 	}
 	s := h.inline(p.Text)
 	level := p.List
-	switch lead := strings.TrimSpace(p.Lead); {
+	lead := strings.TrimSpace(p.Lead)
+	switch {
+	case p.Quote && lead == "-":
 	case lead == "-" || lead == "*" || lead == "●":
 		level = max(level, 1)
 	case lead != "":
@@ -236,6 +239,27 @@ func (h *hypertext) prose(p Prose) {
 }
 
 func (h *hypertext) table(x Table) {
+	shown, folded := x.parts()
+	h.rows(shown)
+	if len(folded.Rows) > 0 {
+		h.fold(h.text(x.FoldTitle), false, []Block{folded})
+	}
+	if len(x.Rows) == 0 && !x.Wide {
+		return
+	}
+	if len(x.Rows) == 0 {
+		h.element("p", "dim", noRows)
+	}
+	if x.More != "" {
+		h.element("p", "small", h.inline(Sentence(T(x.More))))
+	}
+	for _, n := range x.Notes {
+		h.element("p", "small", h.inline(n))
+	}
+}
+
+// rows writes a table without its remarks.
+func (h *hypertext) rows(x Table) {
 	if len(x.Rows) == 0 {
 		return
 	}
@@ -257,12 +281,6 @@ func (h *hypertext) table(x Table) {
 		h.raw("</tr>\n")
 	}
 	h.raw("</tbody></table></div>\n")
-	if x.More != "" {
-		h.element("p", "small", h.inline(Sentence(T(x.More))))
-	}
-	for _, n := range x.Notes {
-		h.element("p", "small", h.inline(n))
-	}
 }
 
 func right(yes bool) string {

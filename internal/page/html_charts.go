@@ -80,6 +80,9 @@ func meterSVG(share float64, style Style) string {
 }
 
 func (h *hypertext) figure(f Figure) {
+	if f.Elsewhere {
+		return
+	}
 	if svg := f.Drawing.SVG(); svg != "" {
 		h.element("figure", "wide", svg)
 		return

@@ -30,6 +30,7 @@ const (
 	Path        // a file; has a line of its own
 	Word        // a word of ours that is typed as it is: a rule, a flag, a command; never shortened
 	Strong      // what must not be overlooked
+	Icon        // a sign, with the blank after it, that Markdown and HTML show; text has words alone
 
 	deeper // what sets a part of the row above apart, in tables of Markdown and HTML
 )

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,6 +21,9 @@ type Layout struct {
 
 // minWidth is the narrowest page that is laid out; a narrower one is treated as this wide.
 const minWidth = 36
+
+// NoEdge is a width that nothing is cut or left out for: tables into a pipe.
+const NoEdge = math.MaxInt32
 
 // Columns is the width that lines are laid out for.
 func (l Layout) Columns() int {
@@ -75,7 +79,7 @@ func (l Layout) Clean(s string) string {
 func Printable(s string) string { return escape(s, false) }
 
 // inASCII is how the characters that our own texts use are written where only ASCII can be shown.
-var inASCII = map[rune]string{'µ': "u", 'μ': "u", '…': "...", '→': "->", '×': "x", '°': "", '–': "-", '≥': ">=", '≤': "<=", '·': "."}
+var inASCII = map[rune]string{'µ': "u", 'μ': "u", '…': "...", '→': "->", '×': "x", '°': "", '–': "-", '≥': ">=", '≤': "<=", '·': ".", '●': "*"}
 
 // escape is Printable, for a terminal that only shows ASCII if ascii.
 func escape(s string, ascii bool) string {
@@ -114,7 +118,14 @@ func (l Layout) ellipsis() string { return l.Pick("…", "...") }
 var wide = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // Shown is the columns that a clean text takes.
-func Shown(s string) int { return wide.StringWidth(s) }
+func Shown(s string) int {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > 0x7e {
+			return wide.StringWidth(s)
+		}
+	}
+	return len(s)
+}
 
 // Fit shortens a clean text in the middle to at most width columns. What tells kernels apart
 // stands at both ends of their names.

@@ -82,7 +82,9 @@ func (m *markdown) block(b Block) {
 	case Bars:
 		m.bars(b)
 	case Figure:
-		m.pre(b.Drawing.Lines(Layout{}))
+		if !b.Elsewhere {
+			m.pre(b.Drawing.Lines(Layout{}))
+		}
 	case Code:
 		m.pre(b.Lines)
 	case Listing:
@@ -139,6 +141,14 @@ func (m *markdown) text(s string) string {
 // maxMarkdownName is the longest name.
 const maxMarkdownName = 100
 
+// MarkdownName is a span as Markdown shows it, before it is escaped: names are shortened.
+func MarkdownName(s Span) string {
+	if s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path {
+		return Layout{}.Fit(Layout{}.Clean(s.Text), maxMarkdownName)
+	}
+	return s.Text
+}
+
 // code is a name as code, whatever is in it.
 func (m *markdown) code(s string) string { return "<code>" + m.text(s) + "</code>" }
 
@@ -149,7 +159,7 @@ func (m *markdown) inline(x Text) string {
 		switch {
 		case s.Text == "":
 		case s.Kind == Name || s.Kind == Short || s.Kind == Long || s.Kind == Path:
-			b.WriteString(m.code(m.Fit(m.Clean(s.Text), maxMarkdownName)))
+			b.WriteString(m.code(MarkdownName(s)))
 		case s.Kind == deeper:
 			b.WriteString("&emsp;")
 		case s.Max > 0:
@@ -174,7 +184,7 @@ func blankAfter(s string) string {
 }
 
 func (m *markdown) prose(p Prose) {
-	if p.Text.Empty() {
+	if p.Text.Empty() || p.Elsewhere {
 		return
 	}
 	s := m.inline(p.Text)
@@ -184,6 +194,7 @@ func (m *markdown) prose(p Prose) {
 	lead := strings.TrimSpace(p.Lead)
 	level := p.List
 	switch {
+	case p.Quote && lead == "-":
 	case lead == "-" || lead == "*" || lead == "●":
 		if m.last != listLine {
 			m.base = p.Indent
@@ -223,6 +234,27 @@ func (m *markdown) item(x Item) {
 }
 
 func (m *markdown) table(x Table) {
+	shown, folded := x.parts()
+	m.rows(shown)
+	if len(folded.Rows) > 0 {
+		m.fold(m.text(x.FoldTitle), false, []Block{folded})
+	}
+	if len(x.Rows) == 0 && !x.Wide {
+		return
+	}
+	if len(x.Rows) == 0 {
+		m.paragraph(m.text(noRows))
+	}
+	if x.More != "" {
+		m.paragraph("<sub>" + m.inline(Sentence(T(x.More))) + "</sub>")
+	}
+	for _, n := range x.Notes {
+		m.paragraph("<sub>" + m.inline(n) + "</sub>")
+	}
+}
+
+// rows writes a table without its remarks.
+func (m *markdown) rows(x Table) {
 	if len(x.Rows) == 0 {
 		return
 	}
@@ -247,12 +279,6 @@ func (m *markdown) table(x Table) {
 			}
 		}
 		m.line("| " + strings.Join(cells, " | ") + " |")
-	}
-	if x.More != "" {
-		m.paragraph("<sub>" + m.inline(Sentence(T(x.More))) + "</sub>")
-	}
-	for _, n := range x.Notes {
-		m.paragraph("<sub>" + m.inline(n) + "</sub>")
 	}
 }
 

@@ -22,6 +22,8 @@ type Section struct {
 	Title Text
 	Level int  // 1: of the page; 2: of a part of it
 	Fold  bool // Markdown and HTML show it on a click
+	// OneLine shortens the title to one line of the text form.
+	OneLine bool
 	// InHead puts the title into the head of the first column of the table that follows, where text is laid out in columns.
 	InHead bool
 	Blocks []Block
@@ -37,6 +39,10 @@ type Prose struct {
 	List   int  // Markdown and HTML make it a line of a list, so many levels deep; text sets no mark. 0: they do not
 	Quote  bool // set apart in Markdown and HTML: a warning
 	Small  bool // of less weight than what stands above, in Markdown and HTML
+
+	LeadStyle Style // of the lead's signs
+	OneLine   bool  // the text form shortens it to one line
+	Elsewhere bool  // Markdown and HTML say it in another place: in the title, in a column
 }
 
 // An Item is a numbered or marked entry with a title and a body of its own.
@@ -66,6 +72,9 @@ type Table struct {
 	// Sentences says that the last column is sentences, which go on under themselves, and the head a row as the others.
 	Sentences bool
 	More      string // what was left out of the rows; "": nothing
+	// Folded says of rows, by index, that Markdown and HTML show them on a click, under FoldTitle.
+	Folded    []bool
+	FoldTitle string
 	Notes     []Text // what a reader must know of the rows
 }
 
@@ -73,10 +82,12 @@ type Table struct {
 type Column struct {
 	Head  string // short, for columns of text
 	Name  string // for Markdown and HTML; "": as Head
+	Short string // where it is not shown; "": as Name
 	Right bool   // numbers
 	Drop  int    // where the page is too narrow, columns go in the order of this number, largest first; 0: stays
 	Flex  bool   // is shortened in the middle to the room that is left
 	Most  int    // columns of text that a cell gets; 0: all it needs
+	Extra bool   // only Markdown and HTML have room for it
 }
 
 // name is the column's head where there is room.
@@ -86,6 +97,34 @@ func (c Column) name() string {
 	}
 	return c.Head
 }
+
+// short is the column's name in a sentence.
+func (c Column) short() string {
+	if c.Short != "" {
+		return c.Short
+	}
+	return c.name()
+}
+
+// parts is a table's rows that are shown at once and those that are folded.
+func (x Table) parts() (shown, folded Table) {
+	shown, folded = x, Table{Columns: x.Columns}
+	if x.FoldTitle == "" {
+		return shown, folded
+	}
+	shown.Rows = nil
+	for i, row := range x.Rows {
+		if i < len(x.Folded) && x.Folded[i] {
+			folded.Rows = append(folded.Rows, row)
+		} else {
+			shown.Rows = append(shown.Rows, row)
+		}
+	}
+	return shown, folded
+}
+
+// noRows is what a wide table without rows says: that it was looked at.
+const noRows = "(no rows)"
 
 // A Breakdown is a whole and its parts: a bar, and a row for each part.
 type Breakdown struct {
@@ -141,8 +180,9 @@ type Bar struct {
 
 // A Figure is a drawing. Its content is in the document beside it, or in Alt.
 type Figure struct {
-	Alt     string
-	Drawing Drawing
+	Alt       string
+	Drawing   Drawing
+	Elsewhere bool // Markdown and HTML have it in a column of a table
 }
 
 // A Drawing draws itself in lines of text, and as SVG where it can.

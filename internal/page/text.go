@@ -18,10 +18,12 @@ type text struct {
 	w      io.Writer
 	err    error
 	indent int    // of the item that is written
+	begun  bool   // a line is written
 	head   string // the title of a section that waits for its table
 }
 
 func (t *text) line(s string) {
+	t.begun = true
 	if t.err == nil {
 		_, t.err = io.WriteString(t.w, strings.TrimRight(s, " ")+"\n")
 	}
@@ -85,17 +87,27 @@ func (t *text) block(b Block) {
 }
 
 func (t *text) section(s Section) {
-	t.line("")
+	if t.begun {
+		t.line("")
+	}
 	if s.InHead {
 		t.head = t.Clean(s.Title.String())
 		t.blocks(s.Blocks)
 		return
 	}
 	margin := strings.Repeat(" ", 2*max(s.Level-1, 0))
-	for _, l := range Wrap(t.inline(s.Title), t.Columns()-len(margin)) {
+	for _, l := range t.lines(t.inline(s.Title), t.Columns()-len(margin), s.OneLine) {
 		t.line(margin + t.Paint(Bold, l))
 	}
 	t.blocks(s.Blocks)
+}
+
+// lines is a text in lines of at most width columns, or shortened to one.
+func (t *text) lines(s string, width int, one bool) []string {
+	if one {
+		return []string{t.Fit(s, width)}
+	}
+	return Wrap(s, width)
 }
 
 // limit is the columns that a span of a sentence gets; 0: all it needs.
@@ -115,6 +127,9 @@ func (t *text) limit(k Kind) int {
 
 // span is a span of a sentence as it is shown.
 func (t *text) span(s Span) string {
+	if s.Kind == Icon {
+		return ""
+	}
 	out := t.Clean(s.Text)
 	n := s.Max
 	if n == 0 {
@@ -137,9 +152,14 @@ func (t *text) inline(x Text) string {
 
 // cell is a text as it is shown in a table, whole.
 func (t *text) cell(x Text) string {
+	if len(x) == 1 && x[0].Kind != Icon {
+		return t.Clean(x[0].Text)
+	}
 	var b strings.Builder
 	for _, s := range x {
-		b.WriteString(t.Clean(s.Text))
+		if s.Kind != Icon {
+			b.WriteString(t.Clean(s.Text))
+		}
 	}
 	return b.String()
 }
@@ -195,14 +215,17 @@ func (t *text) prose(p Prose) {
 	if p.Text.Empty() {
 		return
 	}
-	lead := strings.Repeat(" ", t.indent+p.Indent) + t.Clean(p.Lead)
-	rest := Shown(lead)
+	margin, lead := strings.Repeat(" ", t.indent+p.Indent), t.Clean(p.Lead)
+	rest := len(margin) + Shown(lead)
+	room := t.Columns() - rest
 	if p.Hang > 0 {
-		rest = t.indent + p.Indent + p.Hang
+		rest = len(margin) + p.Hang
+		room = min(room, t.Columns()-rest)
 	}
-	lines := t.styled(p.Text, Wrap(t.inline(p.Text), t.Columns()-max(Shown(lead), rest)))
+	lines := t.styled(p.Text, t.lines(t.inline(p.Text), room, p.OneLine))
+	signs := strings.TrimRight(lead, " ")
 	for i, l := range lines {
-		start := lead
+		start := margin + t.Paint(p.LeadStyle, signs) + lead[len(signs):]
 		if i > 0 {
 			start = strings.Repeat(" ", rest)
 		}

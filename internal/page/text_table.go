@@ -11,6 +11,9 @@ const columnGap = 2
 // minFlex is the least room for a column that gives way, if it needs as much, before others are dropped.
 const minFlex = 24
 
+// leastFlex is the least room that it gets at all.
+const leastFlex = 4
+
 // A grid is the cells of a table as they are shown, and the room that each column gets.
 type grid struct {
 	columns []Column
@@ -36,7 +39,7 @@ func (t *text) table(x Table) {
 	if !x.Wide {
 		margin = 2
 	}
-	t.line(t.Paint(Bold, strings.TrimRight(g.line(t, g.heads, 0, margin), " ")))
+	t.line(t.Paint(Bold, g.line(t, g.heads, 0, margin)))
 	for _, row := range g.rows {
 		t.line(g.line(t, row, margin, margin))
 	}
@@ -45,13 +48,13 @@ func (t *text) table(x Table) {
 		return
 	}
 	if len(g.rows) == 0 {
-		t.line(t.Paint(Dim, "(no rows)"))
+		t.line(t.Paint(Dim, noRows))
 	}
 	if x.More != "" {
 		t.aside(x.More)
 	}
 	if len(g.dropped) > 0 {
-		t.aside("not shown at this width: " + strings.Join(g.dropped, ", ") + "; a wider --width or --format csv has them")
+		t.aside("not shown at this width: " + t.Clean(strings.Join(g.dropped, ", ")) + "; a wider --width or --format csv has them")
 	}
 	for _, n := range x.Notes {
 		t.aside(t.cell(n))
@@ -122,7 +125,9 @@ func (t *text) gridOf(x Table) *grid {
 			head, t.head = t.head, ""
 		}
 		g.heads = append(g.heads, head)
-		g.keep = append(g.keep, i)
+		if !c.Extra {
+			g.keep = append(g.keep, i)
+		}
 		g.widths[i] = Shown(head)
 	}
 	for _, row := range x.Rows {
@@ -157,10 +162,7 @@ func (g *grid) line(t *text, cells []string, from, margin int) string {
 		}
 		b.WriteString(Pad(t.Fit(cells[i], room), room, g.columns[i].Right))
 	}
-	if margin == 0 {
-		return t.Fit(strings.TrimRight(b.String(), " "), t.Columns())
-	}
-	return b.String()
+	return t.Fit(strings.TrimRight(b.String(), " "), t.Columns())
 }
 
 // drop leaves columns out, by their own order, until those that give way have room, and gives these what is left.
@@ -193,7 +195,14 @@ func (g *grid) drop(width int) {
 		}
 		g.keep = slices.Delete(g.keep, at, at+1)
 	}
-	left := max(room(), 4)
+	for room() < min(leastFlex, least) { // too narrow even then: numbers go, the last first
+		at := g.lastNumber()
+		if at < 0 {
+			break // line cuts
+		}
+		g.keep = slices.Delete(g.keep, at, at+1)
+	}
+	left := max(room(), leastFlex)
 	for i, c := range g.columns {
 		if c.Flex {
 			g.widths[i] = min(g.widths[i], left)
@@ -215,7 +224,7 @@ func (g *grid) shrink(width int) {
 			continue
 		}
 		if at := g.lastNumber(); at >= 0 {
-			g.dropped = append([]string{g.columns[g.keep[at]].name()}, g.dropped...)
+			g.dropped = append([]string{g.columns[g.keep[at]].short()}, g.dropped...)
 			g.keep = append(g.keep[:at:at], g.keep[at+1:]...)
 			continue
 		}

@@ -98,7 +98,7 @@ func TestReportGoldens(t *testing.T) {
 }
 
 // textOf is the text form of a page.
-func textOf(t *testing.T, p *page.Page, l page.Layout) string {
+func textOf(t testing.TB, p *page.Page, l page.Layout) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := page.WriteText(&out, p, l); err != nil {

@@ -86,6 +86,13 @@ func (r *Rows) Add(cells ...Cell) {
 	r.Rows = append(r.Rows, cells)
 }
 
+// A Sheet is a table that was filled.
+type Sheet struct {
+	Table *Table
+	Rows  *Rows
+	Input string // the capture it is of, where there are several; else ""
+}
+
 // CellKind is what a Cell holds.
 type CellKind uint8
 

@@ -1,6 +1,7 @@
 package writers
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"lacuna/internal/gate"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 )
 
 // checkPlace is the file and line that a verdict is shown at: the rule's, else the first new run's file.
@@ -40,30 +43,30 @@ func failing(m *gate.Row) bool {
 
 // CheckGitHub writes workflow commands, which GitHub Actions shows as annotations, and a line of text for the log.
 func CheckGitHub(w io.Writer, r *gate.Result) error {
-	p := &printer{Page: Page{Width: 1 << 20}, w: w}
-	value := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	for i := range r.Measures {
-		m := &r.Measures[i]
-		if !tellsCI(m) {
-			continue
+	return flushed(w, func(out *bufio.Writer) {
+		value := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+		property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+		for i := range r.Measures {
+			m := &r.Measures[i]
+			if !tellsCI(m) {
+				continue
+			}
+			level := "warning"
+			switch {
+			case m.Verdict == gate.Improvement:
+				level = "notice"
+			case m.Verdict == gate.Regression || m.Verdict == gate.Inconclusive && m.Policy == "fail":
+				level = "error"
+			}
+			path, line := checkPlace(r, m)
+			fmt.Fprintf(out, "::%s file=%s,line=%d,title=%s::%s\n", level, property.Replace(page.Printable(path)), line,
+				property.Replace(page.Printable(m.Name+": "+pages.CheckVerdict(m.Verdict))), value.Replace(page.Printable(m.Name+": "+pages.RowWords(m).String())))
 		}
-		level := "warning"
-		switch {
-		case m.Verdict == gate.Improvement:
-			level = "notice"
-		case m.Verdict == gate.Regression || m.Verdict == gate.Inconclusive && m.Policy == "fail":
-			level = "error"
+		for _, x := range slices.Concat(r.WhyNot, r.Warnings) {
+			fmt.Fprintf(out, "::warning title=lacuna check::%s\n", value.Replace(page.Printable(x)))
 		}
-		path, line := checkPlace(r, m)
-		p.line(fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s", level, property.Replace(Printable(path)), line,
-			property.Replace(Printable(m.Name+": "+verdictWords(m.Verdict))), value.Replace(Printable(m.Name+": "+rowWords(m)))))
-	}
-	for _, x := range slices.Concat(r.WhyNot, r.Warnings) {
-		p.line("::warning title=lacuna check::" + value.Replace(Printable(x)))
-	}
-	p.line(Printable(headWords(r)))
-	return p.err
+		fmt.Fprintln(out, page.Printable(pages.CheckHead(r).String()))
+	})
 }
 
 // codeQuality is an issue of GitLab's code quality report.
@@ -88,7 +91,7 @@ func CheckGitLab(w io.Writer, r *gate.Result) error {
 		if !tellsCI(m) {
 			continue
 		}
-		q := codeQuality{Description: Printable(m.Name + ": " + rowWords(m)), CheckName: "lacuna/" + string(m.Verdict), Fingerprint: fingerprint(m), Severity: "minor"}
+		q := codeQuality{Description: page.Printable(m.Name + ": " + pages.RowWords(m).String()), CheckName: "lacuna/" + string(m.Verdict), Fingerprint: fingerprint(m), Severity: "minor"}
 		switch {
 		case m.Verdict == gate.Improvement:
 			q.Severity = "info"
@@ -137,8 +140,8 @@ func CheckJUnit(w io.Writer, r *gate.Result) error {
 	suite := junitSuite{Name: "lacuna check"}
 	for i := range r.Measures {
 		m := &r.Measures[i]
-		text := Printable(rowWords(m))
-		c := junitCase{Class: "lacuna." + strings.Fields(m.Kind)[0], Name: Printable(m.Name)}
+		text := page.Printable(pages.RowWords(m).String())
+		c := junitCase{Class: "lacuna." + strings.Fields(m.Kind)[0], Name: page.Printable(m.Name)}
 		c.Class = strings.TrimSuffix(c.Class, ":")
 		why := &junitText{Message: text, Type: string(m.Verdict), Text: strings.Join(m.Warnings, "\n")}
 		suite.Tests++

@@ -5,6 +5,8 @@ import (
 	"net/url"
 
 	"lacuna/internal/gate"
+	"lacuna/internal/page"
+	"lacuna/internal/pages"
 )
 
 // What is used of SARIF 2.1.0 (OASIS), section numbers of that standard.
@@ -72,7 +74,7 @@ func CheckSARIF(w io.Writer, r *gate.Result) error {
 			if rule.ID != m.Verdict {
 				continue
 			}
-			x := sarifResult{RuleID: string(rule.ID), RuleIndex: k, Level: sarifLevels[m.Verdict], Message: sarifMessage{Printable(m.Name + ": " + rowWords(m))},
+			x := sarifResult{RuleID: string(rule.ID), RuleIndex: k, Level: sarifLevels[m.Verdict], Message: sarifMessage{page.Printable(m.Name + ": " + pages.RowWords(m).String())},
 				Fingerprints: map[string]string{"lacunaMeasure/v1": fingerprint(m)}}
 			path, line := checkPlace(r, m)
 			var at sarifLocation

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,79 +11,17 @@ import (
 
 	"lacuna/internal/gate"
 	"lacuna/internal/golden"
-	"lacuna/internal/measure"
+	"lacuna/internal/pages/samples"
 )
 
-// aCheck has a row of every verdict, and names of strangers.
-func aCheck(t *testing.T) *gate.Result {
-	t.Helper()
-	side := func(f float64, mhz float64) (out []*measure.Run) {
-		for i := range 6 {
-			d := []float64{0, 1, -1, 2, -2, 0.5}[i]
-			x := func(name, unit string, better measure.Better, v float64) measure.Measure {
-				return measure.Measure{Name: name, Unit: unit, Better: better, Samples: []float64{v}}
-			}
-			r := &measure.Run{Name: fmt.Sprintf("run%d", i), Machine: measure.Machine{GPU: "NVIDIA H200"}, Conditions: []measure.Condition{{Name: "sm_mhz", Median: mhz}}, Measures: []measure.Measure{
-				x("step", "ms", measure.Lower, 10*f+0.01*d), x("noise", "ms", measure.Lower, 10*f+1*d), x("gain", "s", measure.Lower, 5/f+0.01*d),
-				x("tokens_per_s", "tokens/s", measure.Higher, 1000+d), x("kernel:void f<int*>(a|b)\n`x`", "ms", measure.Lower, f*f*f*f), x("peak_memory", "bytes", measure.Lower, 4e9)}}
-			r.Sort()
-			out = append(out, r)
-		}
-
-		return out
-	}
-	twelve, err := gate.ParseBudget("step<=12ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gate.Check(side(1, 1980), side(1.1, 1980), gate.Options{Config: "ci/lacuna.yaml", Inputs: []string{"new runs/a.json"}, Baseline: "base.json", Rules: []gate.Rule{
-		{Pattern: "step", From: "ci/lacuna.yaml line 4", Line: 4}, {Pattern: "noise", From: "ci/lacuna.yaml line 5", Line: 5}, {Pattern: "gain", From: "ci/lacuna.yaml line 6", Line: 6},
-		{Pattern: "noise:p90", From: "ci/lacuna.yaml line 7", Line: 7, Inconclusive: "pass"}, {Pattern: "*", From: "ci/lacuna.yaml line 8", Line: 8}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := gate.Check(nil, side(1.1, 1980), gate.Options{Rules: []gate.Rule{twelve}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Measures = append(r.Measures, b.Measures...)
-	missing := r.Measures[0]
-	missing.Name, missing.Verdict, missing.Before, missing.Why = "lost", gate.NotComparable, nil, "it was not measured before"
-	r.Measures = append(r.Measures, missing)
-	r.Warnings = append(r.Warnings, "other processes used the GPU in 1 of 6 new runs, before in 0 of 6: python (pid 7)")
-	return r
-}
-
 func TestCheckGoldens(t *testing.T) {
-	r := aCheck(t)
-	var seen []gate.Verdict
-	for i := range r.Measures {
-		seen = append(seen, r.Measures[i].Verdict)
-	}
-	for _, v := range []gate.Verdict{gate.Pass, gate.Improvement, gate.Regression, gate.Inconclusive, gate.NotComparable} {
-		if !slices.Contains(seen, v) {
-			t.Errorf("no row is %s", v)
-		}
-	}
-	for name, write := range map[string]func(io.Writer) error{
-		"check.txt":       func(w io.Writer) error { return CheckText(w, r, Page{Width: 100}) },
-		"check-ascii.txt": func(w io.Writer) error { return CheckText(w, r, Page{Width: 60, ASCII: true}) },
-		"check.md":        func(w io.Writer) error { return CheckMarkdown(w, r) },
-		"check.xml":       func(w io.Writer) error { return CheckJUnit(w, r) },
-		"check.sarif":     func(w io.Writer) error { return CheckSARIF(w, r) },
-		"check.github":    func(w io.Writer) error { return CheckGitHub(w, r) },
-		"check.gitlab":    func(w io.Writer) error { return CheckGitLab(w, r) },
-	} {
+	r := samples.Check(t)
+	for name, write := range map[string]func(io.Writer, *gate.Result) error{"check.xml": CheckJUnit, "check.sarif": CheckSARIF, "check.github": CheckGitHub, "check.gitlab": CheckGitLab} {
 		var out bytes.Buffer
-		if err := write(&out); err != nil {
+		if err := write(&out, r); err != nil {
 			t.Fatal(err)
 		}
 		golden.File(t, "testdata/"+name, out.String())
-		for _, line := range strings.Split(out.String(), "\n") {
-			if strings.HasSuffix(name, "ascii.txt") && (shown(line) > 60 || strings.IndexFunc(line, func(r rune) bool { return r > 126 }) >= 0) {
-				t.Errorf("%s: %q", name, line)
-			}
-		}
 	}
 }
 
@@ -106,7 +43,7 @@ var sarifSchema = map[string]struct{ required, known []string }{
 
 func TestSARIF(t *testing.T) {
 	var out bytes.Buffer
-	if err := CheckSARIF(&out, aCheck(t)); err != nil {
+	if err := CheckSARIF(&out, samples.Check(t)); err != nil {
 		t.Fatal(err)
 	}
 	var log map[string]any
@@ -161,7 +98,7 @@ func TestSARIF(t *testing.T) {
 // JUnit's counts are those of its cases.
 func TestJUnitCounts(t *testing.T) {
 	var out bytes.Buffer
-	if err := CheckJUnit(&out, aCheck(t)); err != nil {
+	if err := CheckJUnit(&out, samples.Check(t)); err != nil {
 		t.Fatal(err)
 	}
 	var got junitSuites
@@ -188,7 +125,7 @@ func TestJUnitCounts(t *testing.T) {
 // A workflow command is one line, whatever a name holds.
 func TestGitHubLines(t *testing.T) {
 	var out bytes.Buffer
-	if err := CheckGitHub(&out, aCheck(t)); err != nil {
+	if err := CheckGitHub(&out, samples.Check(t)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -203,7 +140,7 @@ func TestGitHubLines(t *testing.T) {
 // The JSON contract of check: keys, verdicts, and lists that are never null.
 func TestCheckContract(t *testing.T) {
 	var out bytes.Buffer
-	if err := CheckJSON(&out, aCheck(t)); err != nil {
+	if err := JSON(&out, samples.Check(t)); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]any
@@ -227,21 +164,6 @@ func TestCheckContract(t *testing.T) {
 		}
 		if low, ok := m["low_pct"].(float64); ok && (low > m["change_pct"].(float64) || m["high_pct"].(float64) < m["change_pct"].(float64)) {
 			t.Errorf("%v: %v is not between %v and %v", m["name"], m["change_pct"], low, m["high_pct"])
-		}
-	}
-}
-
-func TestMeasureName(t *testing.T) {
-	for name, want := range map[string]string{
-		"step:p90": "step:p90",
-		"kernel:void ns::f<int>(float const*, int)":    "kernel:f<int>",
-		"kernel:rowdot(const float *, int):duration":   "kernel:rowdot:duration",
-		"kernel:at::native::add":                       "kernel:add",
-		"kernel:void a::b(c::d):occupancy_theoretical": "kernel:b:occupancy_theoretical",
-		"kernel:*gemm*": "kernel:*gemm*",
-	} {
-		if got := measureName(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lacuna/internal/compare"
+	"lacuna/internal/page"
 )
 
 // DiffCSV writes every row of a comparison: the step, measures, kernels, operators, and what explains the step.
@@ -25,7 +26,7 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		if x.RunsNeeded > 0 {
 			needed = strconv.Itoa(x.RunsNeeded)
 		}
-		c.Write([]string{kind, Printable(name), x.Unit, number(x.Before), number(x.After), number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), string(x.Verdict), needed})
+		c.Write([]string{kind, page.Printable(name), x.Unit, number(x.Before), number(x.After), number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), string(x.Verdict), needed})
 	}
 	if d.Step != nil {
 		row("step", d.Step.Name, d.Step)
@@ -34,7 +35,7 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		row("step", d.Unprofiled.Name, d.Unprofiled)
 	}
 	for _, x := range d.Explained {
-		c.Write([]string{"explained", Printable(x.What), "ms", "", "", number(x.Ms), "", "", "", "", ""})
+		c.Write([]string{"explained", page.Printable(x.What), "ms", "", "", number(x.Ms), "", "", "", "", ""})
 	}
 	for i := range d.Measures {
 		row("measure", d.Measures[i].Name, &d.Measures[i])
@@ -48,7 +49,7 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		row("kernel", name, &k.Change)
 	}
 	for _, x := range d.Operators {
-		c.Write([]string{"operator", Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs), number(x.ChangeMs), "", "", "", "", ""})
+		c.Write([]string{"operator", page.Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs), number(x.ChangeMs), "", "", "", "", ""})
 	}
 	c.Flush()
 	return c.Error()

@@ -137,3 +137,11 @@ func csvPrediction(k *kernelreport.Kernel, of func(f *kernelreport.Finding) floa
 	}
 	return ""
 }
+
+// firstFinding is the finding that matters most, or nil.
+func firstFinding(k *kernelreport.Kernel) *kernelreport.Finding {
+	if len(k.Findings) == 0 {
+		return nil
+	}
+	return &k.Findings[0]
+}

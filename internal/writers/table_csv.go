@@ -4,23 +4,25 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+
+	"lacuna/internal/tables"
 )
 
 // TableCSV writes tables as nsys stats does: a header with units, plain numbers, nothing for what is
 // absent, quotes only where needed, \n at line ends, and an empty line between tables.
-func TableCSV(w io.Writer, sheets []Sheet) error {
+func TableCSV(w io.Writer, sheets []tables.Sheet) error {
 	return flushed(w, func(out *bufio.Writer) {
 		for i, s := range sheets {
 			if i > 0 {
 				_ = out.WriteByte('\n')
 			}
-			s.csv(out)
+			csvOf(s, out)
 		}
 	})
 }
 
-// csv writes one table. The writer keeps its first error, and Flush returns it.
-func (s Sheet) csv(out *bufio.Writer) {
+// csvOf writes one table. The writer keeps its first error, and Flush returns it.
+func csvOf(s tables.Sheet, out *bufio.Writer) {
 	columns := s.Rows.Columns
 	var line, cell []byte
 	for i, c := range columns {

@@ -2,34 +2,33 @@ package writers
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"strconv"
-	"strings"
 
 	"lacuna/internal/tables"
+	"lacuna/internal/unit"
 )
 
 // TableJSON writes tables as one object, a row a line. Numbers are in the unit at the end of their
 // key; what is absent is null.
-func TableJSON(w io.Writer, sheets []Sheet) error {
+func TableJSON(w io.Writer, sheets []tables.Sheet) error {
 	return flushed(w, func(out *bufio.Writer) {
 		_, _ = out.WriteString(`{"schema":1,"tables":[`)
 		for i, s := range sheets {
 			if i > 0 {
 				_ = out.WriteByte(',')
 			}
-			s.json(out)
+			jsonOf(s, out)
 		}
 		_, _ = out.WriteString("\n]}\n")
 	})
 }
 
-// json writes one table. The writer keeps its first error, and Flush returns it.
-func (s Sheet) json(out *bufio.Writer) {
-	line := appendText([]byte("\n{\"name\":"), s.Table.Name)
+// jsonOf writes one table. The writer keeps its first error, and Flush returns it.
+func jsonOf(s tables.Sheet, out *bufio.Writer) {
+	line := unit.AppendQuoted([]byte("\n{\"name\":"), s.Table.Name)
 	if s.Input != "" {
-		line = appendText(append(line, `,"input":`...), s.Input)
+		line = unit.AppendQuoted(append(line, `,"input":`...), s.Input)
 	}
 	line = append(line, ",\"columns\":["...)
 	keys := keysOf(s.Rows.Columns)
@@ -37,10 +36,10 @@ func (s Sheet) json(out *bufio.Writer) {
 		if i > 0 {
 			line = append(line, ',')
 		}
-		line = appendText(append(line, "\n {\"name\":"...), c.Name)
-		line = appendText(append(line, `,"key":`...), keys[i])
-		line = appendText(append(line, `,"unit":`...), c.Unit.Symbol())
-		line = appendText(append(line, `,"doc":`...), c.Doc)
+		line = unit.AppendQuoted(append(line, "\n {\"name\":"...), c.Name)
+		line = unit.AppendQuoted(append(line, `,"key":`...), keys[i])
+		line = unit.AppendQuoted(append(line, `,"unit":`...), c.Unit.Symbol())
+		line = unit.AppendQuoted(append(line, `,"doc":`...), c.Doc)
 		line = append(line, '}')
 	}
 	_, err := out.Write(append(line, "],\"rows\":["...))
@@ -57,7 +56,7 @@ func (s Sheet) json(out *bufio.Writer) {
 			if i > 0 {
 				line = append(line, ',')
 			}
-			line = append(appendText(line, keys[i]), ':')
+			line = append(unit.AppendQuoted(line, keys[i]), ':')
 			line = appendJSONCell(line, c, row[i])
 		}
 		_, err = out.Write(append(line, '}'))
@@ -67,7 +66,7 @@ func (s Sheet) json(out *bufio.Writer) {
 		if i > 0 {
 			_ = out.WriteByte(',')
 		}
-		_, _ = out.Write(appendText(nil, note))
+		_, _ = out.Write(unit.AppendQuoted(nil, note))
 	}
 	_, _ = out.WriteString("]}")
 }
@@ -88,27 +87,11 @@ func keysOf(columns []tables.Column) []string {
 
 func appendJSONCell(b []byte, c tables.Column, cell tables.Cell) []byte {
 	if cell.Kind == tables.TextCell {
-		return appendText(b, cell.Text)
+		return unit.AppendQuoted(b, cell.Text)
 	}
 	n := len(b)
 	if b = appendCell(b, c.Unit, cell); len(b) == n {
 		b = append(b, "null"...)
 	}
 	return b
-}
-
-// appendText writes a JSON string; bytes that are no UTF-8 become U+FFFD.
-func appendText(b []byte, s string) []byte {
-	plain := true
-	for i := 0; i < len(s) && plain; i++ {
-		plain = s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
-	}
-	if plain {
-		return append(append(append(b, '"'), s...), '"')
-	}
-	var text strings.Builder
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string cannot fail
-	return append(b, strings.TrimSuffix(text.String(), "\n")...)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // sheet is a table like nsys' kernel summary, with rows that are hard to print.
-func sheet() Sheet {
+func sheet() tables.Sheet {
 	columns := []tables.Column{
 		{Name: "Time", Unit: unit.Percent1, Doc: "of all rows"},
 		{Name: "Total Time", Unit: unit.Ns, Doc: "sum"},
@@ -33,11 +33,11 @@ func sheet() Sheet {
 	add(999_999, 3, tables.Cell{}, `gemm "quoted", with a comma`)
 	add(500, 1, tables.Float(math.NaN()), "\x1b[31mred\x1b[0m\r\nsecond line\t\u202eevil\xff")
 	add(1, 1, tables.Float(0), "内核名字 with 全角 letters")
-	return Sheet{Table: &tables.Table{Name: "demo", Title: "One row per name"}, Rows: rows}
+	return tables.Sheet{Table: &tables.Table{Name: "demo", Title: "One row per name"}, Rows: rows}
 }
 
-func empty() Sheet {
-	return Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json", Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
+func empty() tables.Sheet {
+	return tables.Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json", Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
 }
 
 func render(t testing.TB, write func(b *bytes.Buffer) error) string {
@@ -52,22 +52,15 @@ func render(t testing.TB, write func(b *bytes.Buffer) error) string {
 // What every writer makes of the same two tables.
 func TestTableWriters(t *testing.T) {
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"table.csv":    func(b *bytes.Buffer) error { return TableCSV(b, []Sheet{sheet(), empty()}) },
-		"table.json":   func(b *bytes.Buffer) error { return TableJSON(b, []Sheet{sheet(), empty()}) },
-		"table.md":     func(b *bytes.Buffer) error { return TableMarkdown(b, []Sheet{sheet(), empty()}, 3) },
-		"table.txt":    func(b *bytes.Buffer) error { return TableText(b, []Sheet{sheet(), empty()}, Page{}, 0) },
-		"table_80.txt": func(b *bytes.Buffer) error { return TableText(b, []Sheet{sheet(), empty()}, Page{Width: 80}, 2) },
-		"table_40.txt": func(b *bytes.Buffer) error { return TableText(b, []Sheet{sheet()}, Page{Width: 40, ASCII: true}, 0) },
-		"table_ansi.txt": func(b *bytes.Buffer) error {
-			return TableText(b, []Sheet{sheet(), empty()}, Page{Width: 80, Color: true}, 1)
-		},
+		"table.csv":  func(b *bytes.Buffer) error { return TableCSV(b, []tables.Sheet{sheet(), empty()}) },
+		"table.json": func(b *bytes.Buffer) error { return TableJSON(b, []tables.Sheet{sheet(), empty()}) },
 	} {
 		t.Run(name, func(t *testing.T) { golden.File(t, "testdata/"+name, render(t, write)) })
 	}
 }
 
 func TestTableCSVIsCSV(t *testing.T) {
-	text := render(t, func(b *bytes.Buffer) error { return TableCSV(b, []Sheet{sheet()}) })
+	text := render(t, func(b *bytes.Buffer) error { return TableCSV(b, []tables.Sheet{sheet()}) })
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +71,7 @@ func TestTableCSVIsCSV(t *testing.T) {
 }
 
 func TestTableJSONIsJSON(t *testing.T) {
-	text := render(t, func(b *bytes.Buffer) error { return TableJSON(b, []Sheet{sheet(), empty()}) })
+	text := render(t, func(b *bytes.Buffer) error { return TableJSON(b, []tables.Sheet{sheet(), empty()}) })
 	var got struct {
 		Schema int
 		Tables []struct {
@@ -99,42 +92,13 @@ func TestTableJSONIsJSON(t *testing.T) {
 	}
 }
 
-// No line is wider than the page and none holds what a terminal would obey.
-func TestTableTextStaysOnPage(t *testing.T) {
-	wide := sheet()
-	for i := range 30 {
-		wide.Rows.Columns = append(wide.Rows.Columns, tables.Column{Name: fmt.Sprintf("Column %d", i), Unit: unit.Unit(i%2) * unit.Ns})
-		for n, row := range wide.Rows.Rows {
-			cell := tables.Int(i * 1000)
-			if i%2 == 0 {
-				cell = tables.Str(strings.Repeat("内x", i))
-			}
-			wide.Rows.Rows[n] = append(row, cell)
-		}
-	}
-	for _, s := range []Sheet{sheet(), empty(), wide} {
-		for width := minPageWidth; width < 200; width++ {
-			text := render(t, func(b *bytes.Buffer) error { return TableText(b, []Sheet{s}, Page{Width: width}, 0) })
-			for line := range strings.Lines(text) {
-				line = strings.TrimSuffix(line, "\n")
-				if n := shown(line); n > width {
-					t.Fatalf("width %d: a line of %d columns: %q", width, n, line)
-				}
-				if Printable(line) != line {
-					t.Fatalf("width %d: line %q is not safe", width, line)
-				}
-			}
-		}
-	}
-}
-
 func BenchmarkTableCSV(b *testing.B) {
 	s := sheet()
 	for len(s.Rows.Rows) < 100_000 {
 		s.Rows.Rows = append(s.Rows.Rows, s.Rows.Rows[:4]...)
 	}
 	for b.Loop() {
-		if err := TableCSV(discard{}, []Sheet{s}); err != nil {
+		if err := TableCSV(discard{}, []tables.Sheet{s}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,5 +1,6 @@
 // Docs writes the pages that are made from the shelves: docs/formats/README.md, docs/tables, docs/rules,
-// docs/kernelrules, docs/changes, docs/schema and docs/cli. It runs after the lists are current, since it is built from them.
+// docs/kernelrules, docs/changes, docs/exporters, docs/schema and docs/cli. It runs after the lists are current, since
+// it is built from them.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 
 	"lacuna/internal/changes"
 	"lacuna/internal/commands"
+	"lacuna/internal/exporters"
 	"lacuna/internal/gate"
 	"lacuna/internal/kernelrules"
 	"lacuna/internal/readers"
@@ -44,6 +46,13 @@ func pages(root string) (map[string]string, error) {
 	for name, text := range repairs {
 		out["changes/"+name] = text
 	}
+	forms, err := exporterPages(exporters.All, filepath.Join(root, "internal/exporters/testdata"))
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range forms {
+		out["exporters/"+name] = text
+	}
 	diagnoses, err := rulePages(rules.All, filepath.Join(root, "internal/rules/testdata"))
 	if err != nil {
 		return nil, err
@@ -62,7 +71,7 @@ func pages(root string) (map[string]string, error) {
 }
 
 // folders is where nothing but generated pages lies.
-var folders = []string{"changes", "cli", "kernelrules", "rules", "tables"}
+var folders = []string{"changes", "cli", "exporters", "kernelrules", "rules", "tables"}
 
 // write makes docs hold exactly the pages. go generate runs it in internal/gen.
 func write(root string) error {

@@ -17,8 +17,7 @@ import (
 // Check prints a page in every form and fails where a form leaves something out.
 func Check(t testing.TB, p *page.Page) {
 	t.Helper()
-	want := contents(p.Blocks)
-	if len(want) == 0 {
+	if len(contents("text", p.Blocks)) == 0 {
 		t.Error("the page is empty")
 	}
 	checkText(t, p)
@@ -28,7 +27,7 @@ func Check(t testing.TB, p *page.Page) {
 			t.Fatal(err)
 		}
 		have := plain(form, out.String())
-		for _, s := range want {
+		for _, s := range contents(form, p.Blocks) {
 			if !strings.Contains(have, squeeze(page.Printable(s))) {
 				t.Errorf("%s does not show %q", form, s)
 			}
@@ -139,12 +138,15 @@ func ends(s page.Span) []string {
 	return []string{s.Text}
 }
 
-// contents is every piece of text of blocks.
-func contents(list []page.Block) (out []string) {
+// contents is every piece of text of blocks that a form is to show: text has no icons and no columns for which it has
+// no room.
+func contents(form string, list []page.Block) (out []string) {
 	add := func(texts ...page.Text) {
 		for _, t := range texts {
 			for _, s := range t {
-				out = append(out, ends(s)...)
+				if form != "text" || s.Kind != page.Icon {
+					out = append(out, ends(s)...)
+				}
 			}
 		}
 	}
@@ -156,7 +158,7 @@ func contents(list []page.Block) (out []string) {
 	for _, b := range list {
 		switch b := b.(type) {
 		case page.Section:
-			if inner := contents(b.Blocks); len(inner) > 0 {
+			if inner := contents(form, b.Blocks); len(inner) > 0 {
 				add(b.Title)
 				out = append(out, inner...)
 			}
@@ -165,15 +167,19 @@ func contents(list []page.Block) (out []string) {
 			add(b.Text)
 		case page.Item:
 			add(b.Title)
-			out = append(out, contents(b.Body)...)
+			out = append(out, contents(form, b.Body)...)
 		case page.Fold:
-			out = append(out, contents(b.Blocks)...)
+			out = append(out, contents(form, b.Blocks)...)
 		case page.Table:
 			for _, row := range b.Rows {
-				add(row...)
+				for i, cell := range row {
+					if form != "text" || !b.Columns[i].Extra {
+						add(cell)
+					}
+				}
 			}
-			if b.More != "" { // some forms make it a sentence
-				word(strings.TrimSuffix(b.More[1:], "."))
+			if b.More != "" {
+				word(strings.TrimSuffix(b.More, ".")[1:]) // a sentence begins with a capital letter
 			}
 			add(b.Notes...)
 		case page.Breakdown:
