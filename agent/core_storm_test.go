@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/spool"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/capture/spool"
 )
 
 // storm: some threads at a time, in rounds, with texts of all sizes.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/spool"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/capture/spool"
 )
 
 // TestCore drives the agent's core (main, window, ring, writer, out, file, control) from a C program that holds it, test/core_driver.c,

@@ -23,8 +23,8 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/spool"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/capture/spool"
 )
 
 // windows: a hundred in one process, one file.

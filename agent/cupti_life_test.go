@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/spool"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/capture/spool"
 )
 
 // TestCupti builds the agent once for each sanitizer, and runs what threads and memory can break under all of them.

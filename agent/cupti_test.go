@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/spool"
+	"lacuna/internal/capture/spool"
 )
 
 // A cuptiStage is a folder with the agent, the fake driver, the program that uses it, and fakes of CUPTI by release.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/spool"
+	"lacuna/internal/capture/spool"
 )
 
 // A life is a folder with the agent, the fake driver and CUPTI, and what a Python program loads to use them.

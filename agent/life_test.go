@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/golden"
+	"lacuna/internal/base/golden"
 )
 
 // TestLife has programs in Python and C live with the whole agent in them, and end in every way that programs end. What they did

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/golden"
+	"lacuna/internal/base/golden"
 )
 
 // nvtxUnit builds the driver of NVTX's side alone, with a compiler's flags.

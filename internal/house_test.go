@@ -9,28 +9,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// floors is the house from the ground up. A package may import lower floors only. A name that ends
-// in /* is every folder below it. Helpers of tests and of go generate are in helpers.
+// wings is the folders of internal that group packages. reader and readers, and kernel itself, are packages too.
+var wings = []string{"base", "timeline", "kernel", "capture", "runs", "answer", "faces"}
+
+// floors is the house from the ground up, by rooms: packages without their wing. A package may import lower floors only.
+// A name that ends in /* is every folder below it. Helpers of tests are in helpers.
 var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "nvtool", "spool", "page", "lanes"},
-	{"model", "cubin", "changepoint", "perf"},
+	{"model", "cubin", "changepoint", "cpusample"},
 	{"profile", "measure", "nccl"},
-	{"evtext", "reader", "job", "peaks", "flops"},
+	{"evtext", "reader", "peaks", "flops"},
 	{"readers/*", "facts", "kernel", "synth"},
-	{"tables", "rules", "views", "replay", "kernelrules", "kernelpages", "readers", "exporters"},
+	{"tables", "rules", "replay", "kernelrules", "kernelpages", "readers", "exporters"},
 	{"report", "kernelreport", "changes", "launchplan"},
 	{"compare", "gate", "history"},
 	{"bench", "record", "nsight", "instrument", "doctor", "monitor"},
-	{"pages", "diagnose", "tile"},
-	{"writers", "web", "engine"},
+	{"pages", "diagnose"},
+	{"writers", "engine"},
 	{"commands"},
-	{"gen", "gen/docs", "accuracy", "seriesproof", "gateproof"},
+	{"gen", "gen/docs", "accuracy", "seriesproof", "gateproof", "tests"},
 }
 
 // helpers are imported by tests only.
@@ -43,7 +47,20 @@ var long = map[string]string{}
 const maxLines = 500
 
 // An imported is one import of one file.
-type imported struct{ file, from, to string } // packages without the path of internal
+type imported struct{ file, from, to string } // rooms
+
+// roomOf is the room of a folder of the repository: without internal or tools, and without its wing.
+func roomOf(dir string) string {
+	for _, top := range []string{"internal/", "tools/"} {
+		if rest, ok := strings.CutPrefix(dir, top); ok {
+			if wing, room, deeper := strings.Cut(rest, "/"); deeper && slices.Contains(wings, wing) {
+				return room
+			}
+			return rest
+		}
+	}
+	return dir
+}
 
 // Reading the files here, not through "go list", lets go test see when its cached result is stale.
 func TestImportsGoDown(t *testing.T) {
@@ -57,8 +74,8 @@ func TestImportsGoDown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if to, ok := strings.CutPrefix(to, "lacuna/internal/"); ok {
-				all = append(all, imported{path, strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "internal/"), to})
+			if to, ok := strings.CutPrefix(to, "lacuna/"); ok && !strings.HasPrefix(to, "agent") && !strings.HasPrefix(to, "metrics") {
+				all = append(all, imported{path, roomOf(filepath.ToSlash(filepath.Dir(path))), roomOf(to)})
 			}
 		}
 	})
@@ -113,6 +130,51 @@ func floorOf(name string) int {
 			stem, shelf := strings.CutSuffix(room, "*")
 			return room == name || shelf && strings.HasPrefix(name, stem) && len(name) > len(stem)
 		})
+	})
+}
+
+// Each room of the floors is a folder, each folder of Go is a room or a helper, and docs/architecture.md names all.
+func TestRooms(t *testing.T) {
+	have := make(map[string]bool)
+	walk(t, "..", func(path string, _ *ast.File, _ []byte) {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if room := roomOf(dir); room != dir && room != "internal" {
+			have[room] = true
+		}
+	})
+	plan, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range have {
+		if floorOf(room) < 0 && !slices.Contains(helpers, room) {
+			t.Errorf("%s has no floor", room)
+		}
+	}
+	for _, floor := range floors {
+		for _, room := range floor {
+			stem, shelf := strings.CutSuffix(room, "/*")
+			if !have[room] && !shelf {
+				t.Errorf("%s is on a floor, but there is no such folder", room)
+			}
+			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(stem) + `\b`).Match(plan) {
+				t.Errorf("docs/architecture.md does not name %s", room)
+			}
+		}
+	}
+}
+
+// What captures on a machine runs where nothing else of lacuna need be: it knows no timeline.
+func TestCaptureStandsAlone(t *testing.T) {
+	walk(t, "capture", func(path string, f *ast.File, _ []byte) {
+		for _, spec := range f.Imports {
+			for _, wing := range []string{"timeline", "kernel", "runs", "answer", "faces", "reader", "readers"} {
+				to, _ := strconv.Unquote(spec.Path.Value)
+				if !strings.HasSuffix(path, "_test.go") && strings.HasPrefix(to+"/", "lacuna/internal/"+wing+"/") {
+					t.Errorf("internal/capture/%s imports %s", path, to)
+				}
+			}
+		}
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/measure"
+	"lacuna/internal/runs/measure"
 )
 
 // What is written is what lacuna reads.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/measure"
+	"lacuna/internal/runs/measure"
 )
 
 const tools = "../tools/python"

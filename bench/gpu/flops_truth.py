@@ -6,7 +6,7 @@
 Runs each operator once on the GPU if there is one, else on the CPU, forward and backward where it has one, under
 FlopCounterMode and under torch.profiler(record_shapes=True). The JSON has one entry a case: the FLOPs by operator as
 flop_counter dispatched them, and the profiler's operators with shapes, types, strides and concrete values in the JSON
-text that its traces hold. internal/flops reads it in TestFlopCounter: shapes to FLOPs must give what flop_counter gave.
+text that its traces hold. internal/timeline/flops reads it in TestFlopCounter: shapes to FLOPs must give what flop_counter gave.
 """
 import json
 import os

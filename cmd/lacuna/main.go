@@ -5,7 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"lacuna/internal/commands"
+	"lacuna/internal/faces/commands"
 )
 
 func main() {

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/profile"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
 	"lacuna/internal/readers/ncu"
 	"lacuna/internal/readers/ncucsv"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 func TestGaps(t *testing.T) {

@@ -3,7 +3,7 @@
 // kernelrules does. What was not collected is nil or unknown, never zero.
 package kernel
 
-import "lacuna/internal/profile"
+import "lacuna/internal/kernel/profile"
 
 // A Kernel is one launch and what follows from its counters, each part derived on first use.
 // It is not safe for concurrent use.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // A name that stands in for another must mean the same: where a report has both, they agree.

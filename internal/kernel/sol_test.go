@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 func TestClassOfTheCorpus(t *testing.T) {

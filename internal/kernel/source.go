@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"lacuna/internal/cubin"
+	"lacuna/internal/kernel/cubin"
 )
 
 // This file says where in a kernel something is spent: by source line, most first. Samples of waiting warps are moved from the

@@ -7,8 +7,8 @@ import (
 	"sort"
 	"strings"
 
-	"lacuna/internal/cubin"
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/cubin"
+	"lacuna/internal/kernel/profile"
 )
 
 // Code is the machine code that a launch ran, with what was counted of each instruction.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"lacuna/internal/profile"
-	"lacuna/internal/stat"
+	"lacuna/internal/base/stat"
+	"lacuna/internal/kernel/profile"
 )
 
 // A Summary is the launches of one kernel: same name, grid, block and device.

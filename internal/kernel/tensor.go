@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"lacuna/internal/model"
-	"lacuna/internal/peaks"
+	"lacuna/internal/timeline/model"
+	"lacuna/internal/timeline/peaks"
 )
 
 // tensorPeaks is matrix arithmetic by the type of its factors. Since 2024 the profiler counts the

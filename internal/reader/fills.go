@@ -3,7 +3,7 @@ package reader
 import (
 	"strings"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // Parts is all that a file of the format may hold.

@@ -3,7 +3,7 @@ package reader
 import (
 	"testing"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 func TestHaving(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"lacuna/internal/measure"
-	"lacuna/internal/model"
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
+	"lacuna/internal/runs/measure"
+	"lacuna/internal/timeline/model"
 )
 
 // An UnknownError says that a file is of no format that can be read.

@@ -5,8 +5,8 @@ package reader
 import (
 	"context"
 
-	"lacuna/internal/model"
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
+	"lacuna/internal/timeline/model"
 )
 
 // A Format is one kind of capture file. Each folder of readers has one, named Format.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
-	"lacuna/internal/synth"
+	"lacuna/internal/timeline/model"
+	"lacuna/tools/synth"
 )
 
 // synthetic is a generated trace of about size bytes.

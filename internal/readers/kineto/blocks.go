@@ -7,7 +7,7 @@ import (
 	"io"
 	"runtime"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 const (

@@ -3,8 +3,8 @@ package kineto
 import (
 	"bytes"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // A kind is what becomes of an event.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/model"
+	"lacuna/internal/base/golden"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // open reads a trace and holds it against the model's promises.

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/model"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/timeline/model"
 )
 
 // The second opinion: every event decoded by encoding/json, without a scanner, blocks or columns.

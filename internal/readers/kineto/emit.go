@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // example words a loss: where, what, and the first bytes of the value.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // gpu reads what all work of a GPU has.

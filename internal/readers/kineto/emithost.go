@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 func (p *parser) emitCall(start, dur int64, class model.CallClass) {

@@ -3,7 +3,7 @@ package kineto
 import (
 	"bytes"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // A piece is a value's place in the parser's bytes, quotes included.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // relativeNs is how near to 0 a clock that begins with the capture has its first event.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/evtext"
-	"lacuna/internal/golden"
-	"lacuna/internal/model"
+	"lacuna/internal/base/golden"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/evtext"
+	"lacuna/internal/timeline/model"
 )
 
 // captures is the traces of testdata, unpacked, by name.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // A device is one of deviceProperties. Names differ by version; computeProperties is the oldest.

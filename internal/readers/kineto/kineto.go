@@ -18,8 +18,8 @@ import (
 	"fmt"
 	"io"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // Format reads traces of the PyTorch profiler.

@@ -3,7 +3,7 @@ package kineto
 import (
 	"math"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // A merger appends parts, in the order of the file, to a trace.

@@ -1,6 +1,6 @@
 package kineto
 
-import "lacuna/internal/model"
+import "lacuna/internal/timeline/model"
 
 // addCollectives is the row at which the part's collectives begin.
 func (m *merger) addCollectives(p *part, id func(uint32) model.StringID) model.CollectiveRow {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // maxHeaderBytes bounds a value outside traceEvents that is looked at; larger ones are passed over.

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/model"
+	"lacuna/internal/base/golden"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // write puts text into a file of its own.

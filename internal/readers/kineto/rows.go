@@ -1,6 +1,6 @@
 package kineto
 
-import "lacuna/internal/model"
+import "lacuna/internal/timeline/model"
 
 // The rows of a part, as a parser leaves them: text is an ID of that parser's interner, threads
 // are still numbers. merge.go makes columns of them.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"lacuna/internal/golden"
+	"lacuna/internal/base/golden"
 	"lacuna/internal/reader"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/profile"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
 )
 

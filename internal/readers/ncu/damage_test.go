@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // plain is a real report, unpacked.

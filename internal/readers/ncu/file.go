@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lacuna/internal/model"
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
+	"lacuna/internal/timeline/model"
 )
 
 // What a report can lose.

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // result reads a kernel result.

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
 )
 

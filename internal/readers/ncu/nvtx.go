@@ -1,7 +1,7 @@
 package ncu
 
 import (
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // nvtx reads the ranges that were open when a kernel was launched: a stack per thread and domain, and ranges

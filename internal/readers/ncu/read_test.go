@@ -9,9 +9,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lacuna/internal/model"
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 func read1(data []byte) (*profile.Report, error) {

@@ -3,7 +3,7 @@ package ncu
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // rule reads what a rule of the profiler said.

@@ -1,7 +1,7 @@
 package ncu
 
 import (
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // section reads the definition of a section.

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // blockHeader reads a block's header: what it announces, and what it adds to the session, the table of

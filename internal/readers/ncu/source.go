@@ -3,7 +3,7 @@ package ncu
 import (
 	"unsafe"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // source reads a module. Results name it by a reference; a module that comes again may lack what came before.

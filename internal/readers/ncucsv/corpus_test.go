@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/profile"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
 )
 

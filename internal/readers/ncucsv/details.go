@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 //go:embed labels.txt

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 
-	"lacuna/internal/model"
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // Format reads the pages that the profiler prints as CSV.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 	"lacuna/internal/reader"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // A page is a table that is being read, and the report that it fills.

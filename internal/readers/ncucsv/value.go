@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/profile"
+	"lacuna/internal/kernel/profile"
 )
 
 // firstColumns are those of a raw page that are no metrics.

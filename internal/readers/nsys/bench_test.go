@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
-	"lacuna/internal/synth"
+	"lacuna/internal/timeline/model"
+	"lacuna/tools/synth"
 )
 
 func BenchmarkRead(b *testing.B) {

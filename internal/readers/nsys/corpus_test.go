@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/model"
+	"lacuna/internal/base/golden"
+	"lacuna/internal/timeline/model"
 )
 
 // TestCorpus opens every export there is. None of them is damaged, so nothing may be lost.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/model"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/base/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // counters reads sampled metrics of GPUs and network cards. No public capture has them: the tables

@@ -1,7 +1,7 @@
 package nsys
 
 import (
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // activity is the columns that all work of a GPU has, in the slots that worker.activity reads.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
-	"lacuna/internal/synth"
+	"lacuna/internal/timeline/model"
+	"lacuna/tools/synth"
 )
 
 // TestWrong: values of wrong types and sizes are counted, and the rest is read.

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"lacuna/internal/base/sqlite"
 	"lacuna/internal/reader"
-	"lacuna/internal/sqlite"
 )
 
 // exported is an export in the cache.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/golden"
+	"lacuna/internal/base/golden"
 	"lacuna/internal/reader"
-	"lacuna/internal/synth"
+	"lacuna/tools/synth"
 )
 
 // fakeNsys puts a shell script called nsys alone on the PATH, and the cache into a folder of its own.

@@ -1,8 +1,8 @@
 package nsys
 
 import (
-	"lacuna/internal/model"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/base/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // processMask takes a globalTid to its globalPid; pidOf and tidOf take the parts out. From high to low:

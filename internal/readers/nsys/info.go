@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/model"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/base/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // info reads what a file says of itself: who wrote it, where and when. Only what is known to be

@@ -11,9 +11,9 @@ import (
 	"os"
 	"strings"
 
-	"lacuna/internal/model"
+	"lacuna/internal/base/sqlite"
 	"lacuna/internal/reader"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // Format recognises and reads Nsight Systems captures.

@@ -15,9 +15,9 @@ import (
 	ref "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
-	"lacuna/internal/synth"
+	"lacuna/internal/timeline/model"
+	"lacuna/tools/synth"
 )
 
 // readFile reads a capture as the program does.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/model"
-	"lacuna/internal/nccl"
+	"lacuna/internal/timeline/model"
+	"lacuna/internal/timeline/nccl"
 )
 
 // Event types of NVTX_EVENTS.

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strconv"
 
-	"lacuna/internal/model"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/base/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // payloadColumns is where a range's payload can be, in the order in which they are looked at. At most one is set.

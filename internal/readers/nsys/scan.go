@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lacuna/internal/model"
+	"lacuna/internal/base/sqlite"
 	"lacuna/internal/reader"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // reading is one file being read.

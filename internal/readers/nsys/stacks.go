@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // A frame is a place in a call stack: what is called there, and from where.

@@ -3,8 +3,8 @@ package nsys
 import (
 	"strings"
 
-	"lacuna/internal/model"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/base/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 func (r *reading) syncs() {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"lacuna/internal/model"
-	"lacuna/internal/sqlite"
+	"lacuna/internal/base/sqlite"
+	"lacuna/internal/timeline/model"
 )
 
 // A worker scans one part of a table. Its methods read the current row by slot, the place in

@@ -4,9 +4,9 @@ import (
 	"runtime"
 	"testing"
 
-	"lacuna/internal/model"
+	raw "lacuna/internal/capture/spool"
 	"lacuna/internal/reader"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // many is a capture of n kernels and 2n calls, of which half are the driver's inside the runtime's.

@@ -1,6 +1,6 @@
 package spool
 
-import "lacuna/internal/model"
+import "lacuna/internal/timeline/model"
 
 // A callIndex finds the call of a stream with a correlation ID: the runtime's, where the driver's inside has the same.
 // Correlation IDs count up, so nearly always an array serves; a map is for the rest.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // An offset takes a clock to CLOCK_REALTIME.

@@ -3,7 +3,7 @@ package spool
 import (
 	"slices"
 
-	"lacuna/internal/model"
+	"lacuna/internal/timeline/model"
 )
 
 // ownCorrs makes correlation IDs of a stream unique again if CUPTI began to count anew when recording was switched on again:

@@ -12,10 +12,10 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"lacuna/internal/golden"
-	"lacuna/internal/model"
+	"lacuna/internal/base/golden"
+	raw "lacuna/internal/capture/spool"
 	"lacuna/internal/reader"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // small is a capture in which every table has a row or a few.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // places makes devices, contexts and streams of what the processes say of theirs, and gives what two processes call the same

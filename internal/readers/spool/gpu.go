@@ -6,9 +6,9 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
-	"lacuna/internal/kernelname"
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/kernel/kernelname"
+	"lacuna/internal/timeline/model"
 )
 
 // maxNs bounds times, so that they can be added and subtracted: the year 2116.

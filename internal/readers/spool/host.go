@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
 )
 
 func (r *reading) calls(s *stream, c *raw.Chunk) {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"lacuna/internal/interval"
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/base/interval"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
 )
 
 const (

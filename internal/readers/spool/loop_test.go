@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"lacuna/internal/model"
+	raw "lacuna/internal/capture/spool"
 	"lacuna/internal/reader"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // A loop is a program in the making: a training loop on two streams as the agent would record it. Its times are ns since began.

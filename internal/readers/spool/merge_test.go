@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"lacuna/internal/model"
+	raw "lacuna/internal/capture/spool"
 	"lacuna/internal/reader"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // TestOpenBefore: of a range that was open when the window began, as the ID of its push says, only what is still open stays: a

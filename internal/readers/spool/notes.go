@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // A note is what a process says of itself. Fields are as spool.h lists them; what a kind does not have is zero.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"lacuna/internal/model"
-	"lacuna/internal/nccl"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
+	"lacuna/internal/timeline/nccl"
 )
 
 // What this reader can meet beside what all can.

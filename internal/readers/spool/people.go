@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"lacuna/internal/model"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // people is the threads that the recorder speaks of. Which rows of Threads they are is known when all streams are read.

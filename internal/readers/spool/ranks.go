@@ -3,8 +3,8 @@ package spool
 import (
 	"fmt"
 
-	"lacuna/internal/nccl"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/nccl"
 )
 
 // rankNames is how launchers tell a process its rank and how many there are, the surest first.

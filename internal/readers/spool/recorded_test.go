@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/model"
 )
 
 // TestRecorded reads real recordings. Their rows were counted in the plain files without this reader; testdata/README.md says

@@ -1,5 +1,5 @@
 // Package spool reads the captures of lacuna record: the spools that the agent and the recorder write, one or many, plain
-// or packed as one file. The files themselves are internal/spool's; here is what their rows mean.
+// or packed as one file. The files themselves are internal/capture/spool's; here is what their rows mean.
 package spool
 
 import (
@@ -7,9 +7,9 @@ import (
 	"context"
 	"fmt"
 
-	"lacuna/internal/model"
+	raw "lacuna/internal/capture/spool"
 	"lacuna/internal/reader"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/timeline/model"
 )
 
 // Format recognises and reads captures of lacuna record.

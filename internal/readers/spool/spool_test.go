@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/evtext"
-	"lacuna/internal/model"
+	raw "lacuna/internal/capture/spool"
 	"lacuna/internal/reader"
-	raw "lacuna/internal/spool"
+	"lacuna/internal/timeline/evtext"
+	"lacuna/internal/timeline/model"
 )
 
 // TestLoop reads a training loop: what of it is in the trace, and where.

@@ -6,9 +6,9 @@ import (
 	"path"
 	"strconv"
 
-	"lacuna/internal/model"
-	"lacuna/internal/nccl"
-	raw "lacuna/internal/spool"
+	raw "lacuna/internal/capture/spool"
+	"lacuna/internal/timeline/model"
+	"lacuna/internal/timeline/nccl"
 )
 
 // A stream is what one process wrote. What must be known whole before it can be told is gathered here.

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 
-	"lacuna/internal/evtext"
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/evtext"
+	"lacuna/internal/timeline/model"
 )
 
 // Format reads the text form.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"lacuna/internal/evtext"
-	"lacuna/internal/model"
 	"lacuna/internal/reader"
+	"lacuna/internal/timeline/evtext"
+	"lacuna/internal/timeline/model"
 )
 
 func open(data string) (*model.Trace, error) {

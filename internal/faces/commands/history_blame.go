@@ -1,0 +1,93 @@
+package commands
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/faces/page"
+	"lacuna/internal/faces/pages"
+	"lacuna/internal/faces/writers"
+)
+
+var historyBlameCommand = &Command{
+	Name:  "blame",
+	Args:  "[GLOB...]",
+	Title: "Name the commits between which measures moved",
+	Doc: `
+A move is a shift, a drift, or a single run that is off. Printed is how much a
+measure moved, and what moved with it.`,
+	Examples: []string{
+		"lacuna history blame",
+		"lacuna history blame step --last 100 --min-effect 2%",
+	},
+	No:        "nothing moved",
+	NoVerdict: "too few runs to tell",
+	Setup: func(flags *pflag.FlagSet) Run {
+		c := &historyBlameCall{
+			historySeries: seriesFlags(flags),
+			format:        sheetFormat(flags),
+			last:          countFlag(flags, "last", 0, "look at the last `N` runs (default 500; of all measures 200)"),
+			effect:        effectFlag(flags),
+		}
+		return c.run
+	},
+}
+
+// A historyBlameCall is the flags of history blame.
+type historyBlameCall struct {
+	historySeries
+	format, effect *string
+	last           *int
+}
+
+// historyLastOfAll is how many runs are looked at, where every measure is: hundreds of measures within a second.
+const historyLastOfAll = 200
+
+func (c *historyBlameCall) run(ctx context.Context, env *Env, args []string) error {
+	effect, err := parseShare("--min-effect", *c.effect)
+	if err != nil {
+		return err
+	}
+	s, series, err := c.series(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	last := *c.last
+	switch {
+	case last > 0:
+	case len(args) == 0:
+		last = historyLastOfAll
+	default:
+		last = historyLast
+	}
+	b, err := s.Blame(ctx, series, args, last, effect)
+	if err != nil {
+		return err
+	}
+	if b.Measures == 0 && len(args) > 0 {
+		return unknownMeasure(ctx, s, series, args)
+	}
+	err = env.write(func(w io.Writer) error {
+		switch *c.format {
+		case "json":
+			return writers.BlameJSON(w, b)
+		case "csv":
+			return writers.BlameCSV(w, b)
+		case "markdown":
+			return page.WriteMarkdown(w, pages.Blame(b))
+		}
+		return page.WriteText(w, pages.Blame(b), env.layout())
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(b.Moves) > 0:
+		return nil
+	case !b.Enough:
+		return &statusError{status: NoVerdict}
+	}
+	return &statusError{status: No}
+}

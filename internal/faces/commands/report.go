@@ -1,0 +1,147 @@
+package commands
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/answer/engine"
+
+	"lacuna/internal/answer/report"
+	"lacuna/internal/faces/page"
+	"lacuna/internal/faces/pages"
+)
+
+var reportCommand = Command{
+	Name:  "report",
+	Args:  "INPUT...",
+	Title: "Say where a step's time goes, and what which change would buy",
+	Doc: `
+Several inputs, or ranks in one recording, are the ranks of one job. A step
+lasts from the first kernel launched inside a step marker to the first one
+launched inside the next. Markers are ranges that --step-range names; else
+ranges called "step 3" or the like; else the profiler's own; else the rhythm of
+the launches. First steps that load, compile or tune are left out and shown
+apart.
+
+Every instant of a GPU counts once: as compute, exposed communication (while no
+compute runs), copy (while neither runs) or idle. The parts sum to the step.
+
+What to change comes first, most gain first. A gain is what a replay of the
+capture with that change saves of a step, without the profiler, with the bounds
+that it is known to; lacuna whatif replays any change. Of several inputs the
+slowest is judged. Reports of ncu on single kernels (--kernels) say why the hot
+ones are slow, and what of that counts in a step.`,
+	Examples: []string{
+		"lacuna report trace.json.gz",
+		"lacuna report run.sqlite --steps 2:6 --format json",
+		"lacuna report trace.json.gz --format markdown -o report.md",
+		"lacuna report trace.json.gz --explain input_pipeline",
+		"lacuna report run.sqlite --fail-on input_pipeline",
+		"lacuna report trace.json.gz --kernels gemm.ncu-rep",
+	},
+	Complete:  map[string]func() []string{"format": reportFormats, "fail-on": failWords, "explain": ruleNames},
+	No:        "--fail-on matches",
+	NoVerdict: "--fail-on names what cannot be judged",
+	Setup: func(flags *pflag.FlagSet) Run {
+		view := reportFlags(flags)
+		steps := flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for")
+		pattern := flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern")
+		rank := optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`")
+		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings are of the whole process")
+		kernels := flags.StringArray("kernels", nil, "a kernel `REPORT` of ncu on the same program: why its hot kernels are slow; may be repeated")
+		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of this `RULE`, or as severe as high, medium or low")
+		return func(ctx context.Context, env *Env, args []string) error {
+			if err := view.check(); err != nil {
+				return err
+			}
+			if err := checkFailOn(*failOn); err != nil {
+				return err
+			}
+			if *rank < -1 || *device < -1 {
+				return errCall("report: --rank and --device count from 0")
+			}
+			if err := needInputs("report", args); err != nil {
+				return err
+			}
+			stepOpt, err := stepOptions(*steps, *pattern)
+			if err != nil {
+				return err
+			}
+			opt := engine.ReportOptions{Top: view.rows()}
+			if *device >= 0 {
+				d := uint32(*device)
+				opt.Device = &d
+			}
+			if len(*kernels) > 0 {
+				if opt.Kernels, err = engine.OpenKernels(ctx, *kernels, env); err != nil {
+					return err
+				}
+			}
+			r, err := env.openJob(args, stepOpt, *rank).Report(ctx, opt)
+			if err != nil {
+				return err
+			}
+			if err := view.write(env, r, nextSteps(r, *pattern == "")); err != nil {
+				return err
+			}
+			return env.failOn(r, *failOn)
+		}
+	},
+}
+
+func reportFormats() []string { return []string{"text", "json", "markdown"} }
+
+// A reportView is how a report is printed.
+type reportView struct {
+	format    *string
+	limit     *int
+	verbose   *bool
+	explain   *[]string
+	abstained *bool
+}
+
+// reportFlags declares the flags that say how a report is printed.
+func reportFlags(flags *pflag.FlagSet) *reportView {
+	return &reportView{
+		format: flags.String("format", "text", "`FORMAT` is text, json or markdown"),
+		limit:  flags.Int("limit", 0, "at most `N` rows in each list (default 5, json 20)"),
+
+		verbose:   flags.BoolP("verbose", "v", false, "all that is known of every finding"),
+		explain:   flags.StringSlice("explain", nil, "all that is known of the findings of this `RULE`"),
+		abstained: flags.Bool("abstained", false, "everything that could not be judged"),
+	}
+}
+
+func (v *reportView) check() error {
+	for _, name := range *v.explain {
+		if err := oneOf("--explain", name, ruleNames()); err != nil {
+			return err
+		}
+	}
+	if *v.limit < 0 {
+		return errCall("--limit %d: want a number of rows", *v.limit)
+	}
+	return oneOf("--format", *v.format, reportFormats())
+}
+
+// rows is how long a list may be: for people what fits on a screen with the rest.
+func (v *reportView) rows() int {
+	switch {
+	case *v.limit > 0:
+		return *v.limit
+	case *v.format == "json":
+		return 20
+	}
+	return 5
+}
+
+func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error {
+	for _, name := range *v.explain {
+		if !hasFinding(r, name) {
+			env.remark("--explain %s: nothing of the kind was found here%s", name, whyRuleAbstained(r, name))
+		}
+	}
+	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained}
+	return env.show(*v.format, pages.Report(r, next, detail), r)
+}

@@ -1,0 +1,145 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"lacuna/internal/answer/engine"
+	"lacuna/internal/answer/report"
+	"lacuna/internal/faces/pages"
+	"lacuna/internal/timeline/changes"
+)
+
+var whatifCommand = Command{
+	Name:  "whatif",
+	Args:  "INPUT...",
+	Title: "Predict a step's time after changes, by replaying the capture",
+	Doc: `
+The capture is run again as a program: host calls, kernels, copies, and what
+waits for what. With changes applied it tells how long a step would take, and
+between which bounds. Several -x are made together: their gains do not add up.
+
+Several inputs are the ranks of one job. They are run together: a collective
+goes on when the last rank has come to it.
+
+The prediction is for the program without the profiler, whose own cost is
+estimated from the capture; what it would be under the same profiler, to
+compare with a new capture, is told beside it.
+
+  lacuna whatif --list           every change there is
+  lacuna whatif --help CHANGE    what a change does, assumes and needs`,
+	Examples: []string{
+		"lacuna whatif data_loading.lacuna -x prefetch:data_load@12",
+		"lacuna whatif data_loading.lacuna -x prefetch:data_load -x pin --format json",
+		"lacuna whatif rank0.json.gz rank1.json.gz -x balance-ranks",
+		"lacuna whatif --list",
+		"lacuna whatif --help prefetch",
+	},
+	Help:         helpChanges,
+	Complete:     map[string]func() []string{"format": reportFormats},
+	CompleteWith: map[string]completer{"change": completeChange},
+	No:           "a change matches nothing or is not allowed",
+	NoVerdict:    "the capture cannot be replayed",
+	Setup: func(flags *pflag.FlagSet) Run {
+		call := whatifCall{
+			changes: flags.StringArrayP("change", "x", nil, "`CHANGE` to make; may be given several times"),
+			list:    flags.Bool("list", false, "list the changes there are"),
+			format:  flags.String("format", "text", "`FORMAT` is text, json or markdown"),
+			steps:   flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for"),
+			pattern: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
+			rank:    optionalInt(flags, "rank", "of several inputs, or ranks in one, rank `N`"),
+		}
+		return call.run
+	},
+}
+
+// A whatifCall is the flags of whatif.
+type whatifCall struct {
+	changes        *[]string
+	list           *bool
+	format         *string
+	steps, pattern *string
+	rank           *int
+}
+
+func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
+	if *c.list {
+		return env.write(func(w io.Writer) error { return writeText(w, changeList()) })
+	}
+	if err := c.check(args); err != nil {
+		return err
+	}
+	opt, err := stepOptions(*c.steps, *c.pattern)
+	if err != nil {
+		return err
+	}
+	x, of, err := env.openJob(args, opt, *c.rank).WhatIf(ctx, *c.changes)
+	var cannot *engine.CannotReplayError
+	switch {
+	case errors.As(err, &cannot):
+		return &statusError{NoVerdict, err}
+	case err != nil:
+		return err
+	}
+	if err := c.write(env, of, x); err != nil {
+		return err
+	}
+	return notApplied(env, x)
+}
+
+// check refuses a call that is wrong before a large file is read.
+func (c whatifCall) check(args []string) error {
+	if err := oneOf("--format", *c.format, reportFormats()); err != nil {
+		return err
+	}
+	if err := checkRank("whatif", *c.rank); err != nil {
+		return err
+	}
+	if len(*c.changes) == 0 {
+		return errCall("whatif: say what to change: -x CHANGE; lacuna whatif --list has all")
+	}
+	for _, text := range *c.changes {
+		if _, err := findChange(text); err != nil {
+			return err
+		}
+	}
+	return needInputs("whatif", args)
+}
+
+// findChange is the change that a text of -x names.
+func findChange(text string) (*changes.Change, error) {
+	c, _, err := changes.Find(text)
+	if err == nil {
+		return c, nil
+	}
+	name, _, _ := strings.Cut(text, ":")
+	hint := ""
+	if near, ok := nearest(name, changeNames()); ok {
+		hint = fmt.Sprintf("; did you mean %s?", near)
+	}
+	return nil, errCall("whatif: %w%s", err, hint)
+}
+
+func (c whatifCall) write(env *Env, of report.Input, x *report.WhatIf) error {
+	return env.show(*c.format, pages.WhatIf(of, x), x)
+}
+
+// notApplied tells which changes were not made; then the answer is no.
+func notApplied(env *Env, x *report.WhatIf) error {
+	no := false
+	for _, c := range x.Changes {
+		if !c.Applied {
+			env.tell("-x %s: %s", c.Change, c.WhyNot)
+			no = true
+		}
+	}
+	if no {
+		return &statusError{status: No}
+	}
+	return nil
+}

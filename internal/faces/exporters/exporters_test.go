@@ -1,0 +1,41 @@
+package exporters
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"lacuna/internal/base/golden"
+	"lacuna/internal/timeline/evtext"
+)
+
+// TestExporters converts small captures by each exporter: one without its cases fails.
+func TestExporters(t *testing.T) {
+	for _, e := range All {
+		t.Run(e.Name, func(t *testing.T) {
+			golden.Cases(t, "testdata/"+e.Name+".txtar", func(t *testing.T, events string) string {
+				trace, err := evtext.Parse(events)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var out bytes.Buffer
+				if err := e.Write(&out, trace); err != nil {
+					t.Fatal(err)
+				}
+				return out.String()
+			})
+		})
+	}
+}
+
+// Every exporter says what a person must know of it.
+func TestExportersAreDocumented(t *testing.T) {
+	for _, e := range All {
+		if strings.TrimSpace(e.Title) == "" || strings.TrimSpace(e.Doc) == "" || e.Write == nil || Find(e.Name) != e {
+			t.Errorf("%s: no Title, Doc or Write", e.Name)
+		}
+	}
+	if Find("nothing") != nil {
+		t.Error("nothing is found")
+	}
+}

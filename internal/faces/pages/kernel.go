@@ -1,0 +1,225 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+
+	"lacuna/internal/base/unit"
+	"lacuna/internal/faces/page"
+	"lacuna/internal/kernel/kernelname"
+	"lacuna/internal/kernel/kernelreport"
+)
+
+// KernelDetail is how much of what is known of kernels is told.
+type KernelDetail struct {
+	Top   int  // kernels told in detail; 0: all
+	Whole bool // all that is known of every finding, and what the profiler itself said
+}
+
+// Kernel is what is known of kernels: what limits each and what to do first, then what that rests on.
+func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Page {
+	p := &page.Page{Title: page.T("Why these kernels take what they take")}
+	p.Add(kernelInputs(r)...)
+	if len(r.Kernels) > 1 {
+		p.Add(page.Section{Title: page.T("Kernels"), Level: 1, Blocks: []page.Block{kernelTable(r)}})
+	}
+	for i := range firstKernels(r, d.Top) {
+		p.Add(kernelSection(r, &r.Kernels[i], d))
+	}
+	if n := len(r.Kernels); n > d.Top && d.Top > 0 {
+		told := fmt.Sprintf("%d are", d.Top)
+		if d.Top == 1 {
+			told = "1 is"
+		}
+		p.Add(page.Gap{}, page.Prose{Small: true, Text: page.Sayf(
+			"Of the %d kernels in the list above, %s told in detail: --top %d tells all, --kernel REGEX those of a name.",
+			n,
+			told,
+			n,
+		)})
+	}
+	p.Add(kernelTrust(r)...)
+	p.Add(page.Next{List: next})
+	return p
+}
+
+// firstKernels is the first n kernels; 0: all.
+func firstKernels(r *kernelreport.Report, n int) []kernelreport.Kernel {
+	if n == 0 {
+		n = len(r.Kernels)
+	}
+	return r.Kernels[:min(n, len(r.Kernels))]
+}
+
+// kernelInputs says what was read.
+func kernelInputs(r *kernelreport.Report) (out []page.Block) {
+	for i, in := range r.Inputs {
+		if i == maxInputs && len(r.Inputs) > maxInputs+1 {
+			out = append(out, page.Prose{Text: page.Sayf("and %d more files", len(r.Inputs)-maxInputs)})
+			break
+		}
+		var about []string
+		for _, s := range []string{in.Producer, in.Host, unit.Counted(in.Launches, "launch", "launches")} {
+			if s != "" {
+				about = append(about, s)
+			}
+		}
+		out = append(
+			out,
+			page.Prose{Text: page.Of(page.Path, in.Path)},
+			page.Prose{Indent: 2, Text: page.T(strings.Join(about, ", "))},
+		)
+	}
+	devices := r.Devices
+	if len(devices) == 0 {
+		devices = []kernelreport.Device{r.Device}
+	}
+	for _, d := range devices {
+		out = append(out, page.Prose{Indent: 2, Text: page.T(deviceSays(d))})
+	}
+	return out
+}
+
+// maxKernelRows is how many kernels the list has.
+const maxKernelRows = 30
+
+// kernelTable lists the kernels.
+func kernelTable(r *kernelreport.Report) page.Table {
+	largest := 0.0
+	sizes := false // the same name twice: sizes tell them apart
+	seen := make(map[string]bool)
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		largest = max(largest, k.TotalUs)
+		sizes = sizes || seen[k.Name]
+		seen[k.Name] = true
+	}
+	scale := unit.ScaleOfUs(largest)
+	t := page.Table{
+		Columns: []page.Column{
+			{Head: "kernel", Flex: true},
+			{Head: "calls", Right: true, Drop: 4},
+			{Head: scale.Symbol, Right: true},
+			{
+				Head:  "%",
+				Right: true,
+				Drop:  3,
+			},
+			{Head: "bound by", Drop: 1},
+			{Head: "to", Right: true, Drop: 2},
+			{Head: "finding", Drop: 5},
+		},
+	}
+	for i := range firstKernels(r, maxKernelRows) {
+		k := &r.Kernels[i]
+		name := page.Named(kernelname.Profiled(k.Name))
+		if sizes {
+			name = page.Sayf("%s %s", name, strings.ReplaceAll(dimsWords(k.Grid), " ", ""))
+		}
+		row := append([]page.Text{name}, page.Row(unit.FormatCount(int64(k.Count)), "-", "-", shortClass(k.Class), "", "")...)
+		if k.TotalUs > 0 {
+			row[2], row[3] = page.Num(scale.Number(k.TotalUs)), page.T(unit.Percent(k.Share))
+		}
+		if len(k.Findings) > 0 {
+			f := &k.Findings[0]
+			row[6] = page.Of(page.Word, f.Rule)
+			if f.PredictedUs > 0 && !f.Healthy && k.DurationUs != nil {
+				row[5] = page.Num(scale.Number(f.PredictedUs / *k.DurationUs * k.TotalUs))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if n := len(r.Kernels) - maxKernelRows; n > 0 {
+		t.More = fmt.Sprintf("and %d more; --format csv has all", n)
+	}
+	t.Notes = []page.Text{
+		page.Sayf(
+			"%s is the time of all calls; %% is of all kernels here; to is what the first finding's repair makes of it",
+			scale.Symbol,
+		),
+	}
+	return t
+}
+
+// kernelSection tells one kernel.
+func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, d KernelDetail) page.Section {
+	s := page.Section{Title: kernelHeadline(k), Level: 1}
+	add := func(blocks ...page.Block) { s.Blocks = append(s.Blocks, blocks...) }
+	add(page.Prose{Text: page.Sentence(page.T(k.ClassWhy))})
+	if k.Clock != nil {
+		add(page.Prose{Text: page.Sentence(page.T(k.Clock.Why))})
+	}
+	add(page.Prose{Indent: 2, Text: launchWords(k)})
+	add(speedOfLight(k)...)
+	add(kernelFindings(k, d)...)
+	for _, part := range [][]page.Block{hotLines(k), stalls(k), rooflineChart(r, k), occupancy(k), memoryChart(k), mix(k)} {
+		add(part...)
+	}
+	if d.Whole {
+		add(profilerSays(k)...)
+	}
+	add(notJudged(k, d)...)
+	return s
+}
+
+// folded is a part of a kernel's page, if there is something in it.
+func folded(title string, blocks []page.Block) []page.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	return []page.Block{page.Section{Title: page.T(title), Level: 2, Fold: true, Blocks: blocks}}
+}
+
+// kernelHeadline is the kernel, its time and what limits it, in a sentence.
+func kernelHeadline(k *kernelreport.Kernel) page.Text {
+	time := page.T("time not measured")
+	if k.DurationUs != nil {
+		time = page.Num(unit.Micros(*k.DurationUs))
+	}
+	s := page.Sayf("%s: %s", page.Of(page.Long, kernelname.Profiled(k.Name)), time)
+	if class := classWords(k.Class); class != "" {
+		s = page.Sayf("%s, %s", s, class)
+	}
+	return page.Sayf("%s.", s)
+}
+
+// launchWords is how the kernel was launched, and how its launches differ.
+func launchWords(k *kernelreport.Kernel) page.Text {
+	var about []page.Text
+	if k.Grid[0] > 0 {
+		about = append(about, page.Sayf("grid %s, block %s", dimsWords(k.Grid), dimsWords(k.Block)))
+	}
+	switch s := k.Spread; {
+	case s != nil:
+		scale := unit.ScaleOfUs(s.MaxUs)
+		about = append(about, page.Sayf("%d launches of %s to %s; this is launch %d, of median time", k.Count,
+			page.Num(scale.Number(s.MinUs)), page.Num(scale.Number(s.MaxUs)+" "+scale.Symbol), k.Launch))
+	case k.Count > 1:
+		about = append(about, page.Sayf("%d launches; this is launch %d", k.Count, k.Launch))
+	default:
+		about = append(about, page.Sayf("launch %d", k.Launch))
+	}
+	if n := len(k.Range); n > 0 {
+		about = append(about, page.Sayf("in %s", page.Named(k.Range[n-1])))
+	}
+	return page.List(about, "; ")
+}
+
+// kernelTrust says what the files lost.
+func kernelTrust(r *kernelreport.Report) []page.Block {
+	var all []page.Text
+	for _, w := range r.Capture.Warnings {
+		all = append(all, page.Sentence(page.T(w)))
+	}
+	for _, l := range r.Capture.Losses {
+		s := page.Sayf("%d x %s: %s", l.Count, page.Of(page.Word, l.Code), lossWords(l.Code))
+		if l.Example != "" {
+			s = page.Sayf("%s (the first: %s)", s, page.Excerpt(l.Example, maxExample))
+		}
+		all = append(all, page.Sayf("%s.", s))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []page.Block{page.Section{Title: page.T("Can this report be trusted?"), Level: 1, Blocks: listed(all)}}
+}

@@ -1,0 +1,115 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+
+	"lacuna/internal/base/unit"
+	"lacuna/internal/faces/page"
+	"lacuna/internal/kernel/kernelreport"
+)
+
+// manyLacking is how many parts that a report lacks, or rules that look at one, are counted and not named.
+const manyLacking = 4
+
+// notJudged is what the report does not hold, and what could not be judged without it.
+func notJudged(k *kernelreport.Kernel, d KernelDetail) []page.Block {
+	var out []page.Block
+	for _, t := range lackingWords(k, d) {
+		out = append(out, page.Prose{Indent: 4, Lead: "- ", Text: t})
+	}
+	if len(k.Missing) > manyLacking && !d.Whole {
+		out = []page.Block{page.Prose{Indent: 4, Text: muchMissing(k)}, page.Fold{Title: "One by one", Blocks: out}}
+	}
+	return folded("What could not be judged", out)
+}
+
+// lackingWords is what a report lacks, each with what collects it.
+func lackingWords(k *kernelreport.Kernel, d KernelDetail) (out []page.Text) {
+	for _, m := range k.Missing {
+		out = append(out, missingWords(&m))
+	}
+	for _, g := range lacking(k.Abstained) {
+		words := page.Sayf("the report lacks %s", unit.List(g.missing))
+		switch n := len(g.rules); {
+		case n > manyLacking && !d.Whole:
+			words = page.Sayf("%s, which %d diagnoses look at", words, n)
+		case n == 1:
+			words = page.Sayf("%s, which %s looks at", words, page.Of(page.Word, g.rules[0]))
+		case n > 1:
+			words = page.Sayf("%s, which %s look at", words, wordList(g.rules))
+		}
+		if g.getItWith != "" && !strings.Contains(collects(k.Missing), g.getItWith) {
+			words = page.Sayf("%s; %s collects it", words, page.Of(page.Word, "ncu "+g.getItWith))
+		}
+		out = append(out, page.Sentence(words))
+	}
+	return out
+}
+
+// wordList is words of ours as "a, b and c".
+func wordList(words []string) page.Text {
+	var out []page.Text
+	for _, w := range words {
+		out = append(out, page.Of(page.Word, w))
+	}
+	return listOf(out)
+}
+
+// missingWords is what the report does not hold, and what collects it, if the version of ncu that wrote it could.
+func missingWords(m *kernelreport.Missing) page.Text {
+	text := page.Sayf("Not in the report: %s", m.Part)
+	if m.GetItWith != "" {
+		text = page.Sayf("%s; %s collects it", text, page.Of(page.Word, "ncu "+m.GetItWith))
+	}
+	return page.Sentence(text)
+}
+
+// muchMissing is what a report with few counters lacks, in short.
+func muchMissing(k *kernelreport.Kernel) page.Text {
+	var parts []string
+	for _, m := range k.Missing {
+		parts = append(parts, m.Part)
+	}
+	s := page.Sayf("Not in the report: %s.", unit.List(parts))
+	if n := len(k.Abstained); n > 0 {
+		s = page.Sayf("%s %d diagnoses lack counters.", s, n)
+	}
+	return page.Sayf("%s %s collects all of it; %s names the section of each.", s,
+		page.Of(page.Word, "ncu --set full --import-source yes"), page.Of(page.Word, "-v"))
+}
+
+// collects is the sections that what is missing names already.
+func collects(all []kernelreport.Missing) (text string) {
+	for _, m := range all {
+		text += m.GetItWith + " "
+	}
+	return text
+}
+
+// A lack is what abstentions lack that the same section collects.
+type lack struct {
+	rules, missing []string
+	getItWith      string
+}
+
+// lacking puts abstentions together that the same section would answer, most first.
+func lacking(all []kernelreport.Abstained) []lack {
+	var out []lack
+	add := func(to []string, s string) []string {
+		if s == "" || slices.Contains(to, s) {
+			return to
+		}
+		return append(to, s)
+	}
+	for _, a := range all {
+		i := slices.IndexFunc(out, func(l lack) bool { return l.getItWith == a.GetItWith })
+		if i < 0 {
+			i = len(out)
+			out = append(out, lack{getItWith: a.GetItWith})
+		}
+		out[i].rules, out[i].missing = add(out[i].rules, a.Rule), add(out[i].missing, a.Missing)
+	}
+	slices.SortStableFunc(out, func(a, b lack) int { return len(b.rules) - len(a.rules) })
+	return out
+}

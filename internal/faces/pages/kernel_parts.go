@@ -1,0 +1,195 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+
+	"lacuna/internal/base/unit"
+	"lacuna/internal/faces/page"
+	"lacuna/internal/kernel/kernelreport"
+)
+
+// How many rows the parts of a kernel's page have at most.
+const (
+	maxUnits  = 6 // of the device, or kinds of instructions
+	maxStalls = 6 // groups of stall reasons
+	maxLines  = 5 // source lines
+)
+
+// shareOf is a meter of a share of 0 to 1.
+func shareOf(name string, share float64, style page.Style) page.Meter {
+	return page.Meter{Name: page.T(name), Share: share, Figure: unit.Percent(share), Style: style}
+}
+
+// speedOfLight is how near the kernel is to what the device can do.
+func speedOfLight(k *kernelreport.Kernel) []page.Block {
+	s := k.SOL
+	if s == nil {
+		return nil
+	}
+	var rows []page.Meter
+	if s.SMPct != nil {
+		rows = append(rows, shareOf("compute", *s.SMPct/100, page.Green))
+	}
+	if s.MemoryPct != nil {
+		rows = append(rows, shareOf("memory", *s.MemoryPct/100, page.Cyan))
+	}
+	for i, u := range s.Parts {
+		if i == maxUnits || i > 1 && u.Pct < 10 {
+			break
+		}
+		row := shareOf(u.What, u.Pct/100, "")
+		row.Inner = true
+		rows = append(rows, row)
+	}
+	return []page.Block{page.Section{Title: page.T("Speed of light: % of what the device can do at most"), Level: 2,
+		Blocks: []page.Block{page.Meters{Rows: rows}}}}
+}
+
+// stalls is what warps wait for.
+func stalls(k *kernelreport.Kernel) []page.Block {
+	if len(k.StallParts) == 0 {
+		return nil
+	}
+	var rows []page.Meter
+	rest, n := 0.0, 0
+	for i, s := range k.StallParts {
+		if i >= maxStalls || s.Share < 0.02 && i > 0 {
+			rest += s.Share
+			n++
+			continue
+		}
+		row := shareOf(waitWords(s.Name), s.Share, "")
+		if s.Cycles != nil && i < 3 {
+			row.Note = page.Sayf("%s cycles an instruction", page.Num(unit.Three(*s.Cycles)))
+		}
+		rows = append(rows, row)
+	}
+	if n > 0 && rest >= 0.001 {
+		rows = append(rows, shareOf(unit.Counted(n, "other", "others"), rest, ""))
+	}
+	return folded("What a warp waits for, % of its time between instructions", []page.Block{page.Meters{Rows: rows}})
+}
+
+// waitWords is a group of stall reasons under a heading that says "waits for".
+func waitWords(name string) string {
+	if name == kernelreport.NoWait {
+		return "nothing: issuing or ready"
+	}
+	return strings.TrimPrefix(name, "waiting for ")
+}
+
+// hotLines is the source lines where most of it happens.
+func hotLines(k *kernelreport.Kernel) []page.Block {
+	what := k.LinesOf
+	if what == "" {
+		what = "samples"
+	}
+	var out []page.Block
+	for i := range k.Lines {
+		if i == maxLines || i > 0 && k.Lines[i].Share < 0.01 {
+			break
+		}
+		note := waitWords(k.Lines[i].Why)
+		if note != "" {
+			note = "for " + note
+		}
+		out = append(out, sourceLine(4, k, &k.Lines[i], note))
+	}
+	return folded("Where the time goes, % of "+what, out)
+}
+
+// occupancy is how many warps the SMs hold, what limits them and what more would take.
+func occupancy(k *kernelreport.Kernel) []page.Block {
+	o := k.Occupancy
+	if o == nil {
+		return nil
+	}
+	var rows []page.Meter
+	if o.TheoreticalPct != nil {
+		rows = append(rows, shareOf("theoretical", *o.TheoreticalPct/100, ""))
+	}
+	if o.AchievedPct != nil {
+		rows = append(rows, shareOf("achieved", *o.AchievedPct/100, ""))
+	}
+	out := []page.Block{page.Meters{Rows: rows}}
+	for _, s := range occupancyWords(o) {
+		out = append(out, page.Prose{Indent: 4, Text: page.T(s)})
+	}
+	return folded("Occupancy: warps on an SM, of those that it can hold", out)
+}
+
+// occupancyWords is what limits occupancy and what the next steps up need, in sentences.
+func occupancyWords(o *kernelreport.Occupancy) (out []string) {
+	var uses []string
+	if o.Registers > 0 {
+		uses = append(uses, fmt.Sprintf("%d registers a thread", o.Registers))
+	}
+	if o.SharedBytes > 0 {
+		uses = append(uses, unit.FormatBytes(int64(o.SharedBytes))+" of shared memory a block")
+	}
+	if o.Threads > 0 {
+		uses = append(uses, unit.FormatCount(int64(o.Threads))+" threads a block")
+	}
+	s := ""
+	if o.BlocksPerSM > 0 {
+		s = unit.Counted(o.BlocksPerSM, "block", "blocks") + " on an SM"
+	}
+	if len(o.Limiting) > 0 {
+		s = strings.TrimPrefix(s+", limited by "+unit.List(o.Limiting), ", ")
+	}
+	if len(uses) > 0 {
+		s = strings.TrimPrefix(s+": "+unit.List(uses), ": ")
+	}
+	if s != "" {
+		out = append(out, page.Sentence(page.T(s)).String())
+	}
+	if w := o.Waves; w != nil {
+		s := fmt.Sprintf("The grid is %s waves of blocks", unit.Three(*w))
+		if *w < 1 {
+			s = fmt.Sprintf("The grid fills %s %% of the places for blocks", unit.Percent(*w))
+		} else if o.TailPct != nil && *o.TailPct >= 1 {
+			s += fmt.Sprintf("; %s %% of their places stay empty in the last one", unit.Percent(*o.TailPct/100))
+		}
+		out = append(out, s+".")
+	}
+	for i, x := range o.Steps {
+		what := "Or"
+		if i == 0 {
+			what = "Next step up:"
+		}
+		out = append(out, fmt.Sprintf("%s %s %% with %s.", what, unit.Percent(x.Pct/100), x.Needs))
+	}
+	return out
+}
+
+// mix is what instructions are executed.
+func mix(k *kernelreport.Kernel) []page.Block {
+	m := k.Mix
+	if m == nil || len(m.Parts)+len(m.Notes) == 0 {
+		return nil
+	}
+	head := "Instructions"
+	if m.Instructions != nil && *m.Instructions > 0 {
+		head += fmt.Sprintf(": %s executed by warps", strings.TrimSpace(unit.SI(*m.Instructions)))
+	}
+	if len(m.Parts) > 0 {
+		head += ", % of them by kind"
+	}
+	var rows []page.Meter
+	for i, x := range m.Parts {
+		if i >= maxUnits || x.Share < 0.01 && i > 0 {
+			break
+		}
+		rows = append(rows, shareOf(x.Name, x.Share, ""))
+	}
+	return folded(head, append([]page.Block{page.Meters{Rows: rows}}, notes(m.Notes)...))
+}
+
+// notes is what stands out in a part of a kernel's page.
+func notes(list []string) (out []page.Block) {
+	for _, n := range list {
+		out = append(out, page.Prose{Indent: 4, Lead: "- ", Text: page.Sentence(page.T(n))})
+	}
+	return out
+}

@@ -1,0 +1,58 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+
+	"lacuna/internal/answer/report"
+	"lacuna/internal/faces/page"
+)
+
+// Abstentions for one reason are one line; what is of the report itself comes first; the rest is counted.
+func TestAbstainedLines(t *testing.T) {
+	lines, rest := abstainedLines(sampleReport().Abstained, false)
+	want := []string{
+		"No CUDA calls were recorded: why the GPU idled cannot be told. Get it with nsys profile --trace=cuda.",
+		"Two steps are too few to tell: memory_growth cannot be judged. Get it with a capture of 10 steps.",
+		"The capture has no shapes of operators: tensor_cores_idle, misaligned_shapes and unfused_attention cannot be judged. Get it with torch.profiler.profile(record_shapes=True).",
+	}
+	if page.List(lines, "\n").String() != strings.Join(want, "\n") || rest.String() != "cpu_contention, memory_fragmentation and throttled cannot be judged: the capture lacks what they look at." {
+		t.Errorf("got\n%s\n%s", page.List(lines, "\n").String(), rest)
+	}
+	if lines, rest = abstainedLines(sampleReport().Abstained, true); len(lines) != 6 || !rest.Empty() {
+		t.Errorf("asked for all: %d lines, %q", len(lines), rest)
+	}
+}
+
+// Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be priced.
+func TestNothingWorthFixing(t *testing.T) {
+	r := &report.Report{Profiler: &report.Profiler{}, Findings: []report.Finding{{Rule: "at_limit", Limit: true, Title: "the GPU computes for 99 %", Severity: "info"}}}
+	if got, want := afterAllWords(r).String(), "Nothing was found that is worth fixing. The GPU computes for 99 %."; got != want {
+		t.Errorf("at the limit: %q", got)
+	}
+	r.Findings = append(r.Findings, report.Finding{Rule: "launch_bound", Change: "cuda-graph", Severity: "info", RecoverableMs: 0.01})
+	if got := afterAllWords(r).String(); !strings.HasPrefix(got, "None of this is worth a day") {
+		t.Errorf("with something small: %q", got)
+	}
+	if got := afterAllWords(&report.Report{}).String(); got != "" {
+		t.Errorf("without prices: %q", got)
+	}
+}
+
+// What a repair needs first is said: the rule to repair, else the change that it cannot be made without.
+func TestSavesWordsNeeds(t *testing.T) {
+	for _, c := range []struct {
+		f    report.Finding
+		want string
+	}{
+		{report.Finding{First: "host_sync", Before: []string{"drop-syncs"}}, "; repair host_sync first; "},
+		{report.Finding{Before: []string{"drop-allocs", "drop-syncs"}}, "; needs drop-allocs and drop-syncs first; "},
+		{report.Finding{}, ")"},
+	} {
+		r := &report.Report{Findings: []report.Finding{c.f}}
+		got := savesWords(r, &r.Findings[0], 0).String()
+		if !strings.Contains(got, c.want) || strings.Contains(got, "first") != strings.Contains(c.want, "first") {
+			t.Errorf("%+v: %q, want %q in it", c.f, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package changes
+
+import (
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/replay"
+)
+
+var dropCasts = Change{
+	Name:   "drop-casts",
+	Syntax: "drop-casts",
+	Title:  "tensors keep their type: kernels that only convert are not needed",
+	Doc: `Kernels that only change the type of a tensor are left out with their launches, but for the first of each step, the input's. Where the program trains, only round trips
+are: a tensor that is widened and at once narrowed again. Casts of weights must be made again after each update there, by
+autocast or by hand, and are not free to drop.`,
+	Assumes: "weights and activations can be kept in the narrow type",
+	NotWhen: "the casts are autocast's own of weights that are updated in FP32: cast the model instead (model.to(torch.bfloat16)), which changes the numerics",
+	Example: "drop-casts",
+	Apply:   applyDropCasts,
+}
+
+func applyDropCasts(e *replay.Edit, arg string) (int, error) {
+	training := trains(e)
+	ordinary := ordinaryPause(e)
+	n, kept := 0, 0
+	for _, works := range onLanes(e) {
+		first := inputCast{step: -1}
+		for k, i := range works {
+			if e.Works[i].Dropped || kindOf(e, i).Class != facts.ClassCast {
+				continue
+			}
+			if !training && first.is(e, i) {
+				continue
+			}
+			if !training {
+				dropLaunch(e, i, ordinary)
+				n++
+				continue
+			}
+			if k+1 < len(works) && roundTrip(e, i, works[k+1]) {
+				dropLaunch(e, i, ordinary)
+				dropLaunch(e, works[k+1], ordinary)
+				n += 2
+				continue
+			}
+			kept++
+		}
+	}
+	if n == 0 && kept > 0 {
+		return 0, &NotAllowedError{Why: "the program trains: " + one(kept, "cast") + ", none of them a round trip, must be made again after each update; " +
+			"keep the weights themselves in 16 bits (model.to(torch.bfloat16)) and compare"}
+	}
+	if n > 0 && !training {
+		e.Assume("weights are kept in the narrow type: nothing in the capture updates them; the first cast of each step is the input's, and stays")
+	}
+	return matched(n)
+}
+
+// An inputCast finds the first cast of each step of a stream: its input comes as it is.
+type inputCast struct{ step int32 }
+
+func (c *inputCast) is(e *replay.Edit, i int32) bool {
+	call := e.Works[i].Call
+	if call < 0 || e.Calls[call].Step == c.step {
+		return false
+	}
+	c.step = e.Calls[call].Step
+	return true
+}
+
+// roundTrip says whether a cast widens a tensor and the kernel behind it narrows one of the same size.
+func roundTrip(e *replay.Edit, a, b int32) bool {
+	up, down := kindOf(e, a), kindOf(e, b)
+	return down.Class == facts.ClassCast && up.To > down.To && down.To > 0 && elementsOf(e, a) > 0 &&
+		elementsOf(e, a) == elementsOf(e, b) && calm(e, a, b)
+}

@@ -1,0 +1,188 @@
+package changes
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"lacuna/internal/base/interval"
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
+	"lacuna/internal/timeline/replay"
+)
+
+var dropSyncs = Change{
+	Name:   "drop-syncs",
+	Syntax: "drop-syncs[:REGEX]",
+	Title:  "the host no longer waits for the device",
+	Doc: `Synchronising calls return at once. A small copy to the host that a synchronisation made the host wait for (.item(), .cpu())
+is left out with it, and so is host work right behind the wait that is far longer than the thread's usual pause: it
+worked on the value, unless it lies in a range that begins behind the wait. The kernels that computed the value stay; at best, those from the last product, norm or attention on go too. REGEX picks calls by name, or by the range or operator that they are made in.`,
+	Assumes: "the values are not needed on the host in the loop, or can be read later",
+	NotWhen: "a value steers the host: a loop that ends by it, a scaler that skips a step",
+	Example: "drop-syncs",
+	Apply:   applyDropSyncs,
+}
+
+// smallCopyBytes is up to what size a copy to the host that is waited for is a value being read, not data being moved.
+const smallCopyBytes = 64 << 10
+
+func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
+	var only *regexp.Regexp
+	if arg != "" {
+		re, err := pattern("drop-syncs", arg)
+		if err != nil {
+			return 0, err
+		}
+		only = re
+	}
+	causes := e.Facts.CallCauses()
+	next := e.NextOnThread()
+	prev := e.PrevOnThread()
+	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e)}
+	n := 0
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil && !picks(e, int32(i), only) {
+			continue
+		}
+		n++
+		if c.N > 0 { // a blocking copy to the host
+			v.dropBehind(int32(i), next)
+			v.read(int32(i))
+			e.DropCall(int32(i))
+			continue
+		}
+		v.dropBehind(int32(i), next)
+		if p := prev[i]; p >= 0 && readsBack(e, p) && !e.Calls[p].Dropped {
+			v.read(p)
+			e.DropCall(p)
+		}
+		e.Stub(int32(i))
+	}
+	if v.kernels > 0 {
+		e.Assume("%s before the values that were read may have computed nothing else: at best they go too", one(v.kernels, "kernel"))
+	}
+	if n > 0 {
+		e.Assume("no value that was waited for steers the host")
+	}
+	return matched(n)
+}
+
+// picks says whether REGEX names the call, or a range or operator around it.
+func picks(e *replay.Edit, i int32, only *regexp.Regexp) bool {
+	c := &e.Calls[i]
+	return only.MatchString(e.CallName(i)) || only.MatchString(e.Facts.Where(model.ThreadRow(c.Thread), c.StartNs))
+}
+
+// readsBack says whether a call issued nothing but a copy to the host that it, or the synchronisation
+// behind it, waits for.
+func readsBack(e *replay.Edit, i int32) bool {
+	c := &e.Calls[i]
+	if c.N != 1 {
+		return false
+	}
+	return copyKind(e, c.First) == model.CopyDtoH
+}
+
+// dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a usual pause.
+func (v *values) dropBehind(i int32, next []int32) {
+	e, k := v.e, next[i]
+	if k < 0 || e.Calls[k].Pred != i {
+		return
+	}
+	usual := v.usual(e.Calls[i].Thread)
+	own := v.ownWork(k)
+	if usual > 0 && e.Calls[k].GapNs-own > workOnValue*usual {
+		e.DropGap(k, usual+own)
+		e.Assume("host work right behind a wait worked on the value that was waited for")
+	}
+}
+
+// ownWork is how much of the host work before a call lies in ranges that begin in it: that has a name of its own, such as that of
+// making the next batch, and does not work on the value.
+func (v *values) ownWork(k int32) int64 {
+	if v.begin == nil {
+		v.begin = rangesByStart(v.e)
+	}
+	gap := v.e.GapSpan(k)
+	ranges := v.begin[v.e.Calls[k].Thread]
+	first, _ := slices.BinarySearchFunc(ranges, gap.StartNs, func(s interval.Span, ns int64) int { return cmp.Compare(s.StartNs, ns) })
+	var own []interval.Span
+	for _, s := range ranges[first:] {
+		if s.StartNs >= gap.EndNs {
+			break
+		}
+		own = append(own, s.Clip(gap))
+	}
+	return min(interval.Union(own).TotalNs(), v.e.Calls[k].GapNs)
+}
+
+// rangesByStart is the ranges of each thread in the order in which they begin, without those that mark steps.
+func rangesByStart(e *replay.Edit) map[int32][]interval.Span {
+	marks := make(map[interval.Span]bool)
+	for _, m := range e.Steps.Markers {
+		marks[m] = true
+	}
+	r, out := &e.Facts.Trace.Ranges, make(map[int32][]interval.Span)
+	for i, th := range r.Thread {
+		if s := (interval.Span{StartNs: r.StartNs[i], EndNs: r.EndNs(i)}); !marks[s] {
+			out[int32(th)] = append(out[int32(th)], s)
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b interval.Span) int { return cmp.Compare(a.StartNs, b.StartNs) })
+	}
+	return out
+}
+
+// workOnValue is how many usual pauses host work behind a wait must last to be work on the value.
+const workOnValue = 10
+
+// values finds the kernels that computed values which are no longer read.
+type values struct {
+	e        *replay.Edit
+	usual    func(thread int32) int64
+	ordinary func(thread int32) int64
+	lanes    [][]int32
+	begin    map[int32][]interval.Span // ranges by thread and start; nil: not asked for yet
+	kernels  int
+}
+
+// read marks the kernels that led to a small copy to the host as ones that may go: those right before it on its stream that
+// reduce or work element by element, as statistics and losses are made. There may be other users of what
+// they compute: so they go only where everything is taken well.
+func (v *values) read(copyCall int32) {
+	e := v.e
+	k := e.Calls[copyCall].First
+	if row := rowOf(e, k); int(row) >= len(e.Facts.Trace.Copies.Bytes) || e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes {
+		return
+	}
+	works := v.lanes[e.Works[k].Lane]
+	at, _ := slices.BinarySearch(works, k)
+	var chain []int32
+	for j := at - 1; j >= 0 && len(chain) < reach && near(e, works[j], k); j-- {
+		i := works[j]
+		call := e.Works[i].Call
+		switch kindOf(e, i).Class {
+		case facts.ClassPointwise, facts.ClassCast, facts.ClassReduction, facts.ClassMove:
+		default:
+			v.mark(chain)
+			return
+		}
+		if e.Calls[call].N != 1 || e.Calls[call].GapNs > v.ordinary(e.Calls[call].Thread) {
+			break
+		}
+		chain = append(chain, call)
+	}
+	v.mark(chain)
+}
+
+func (v *values) mark(calls []int32) {
+	for _, i := range calls {
+		if c := &v.e.Calls[i]; !c.Unsure && !c.Dropped {
+			c.Unsure = true
+			v.kernels++
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package changes
+
+import (
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/replay"
+)
+
+var overlapComm = Change{
+	Name:   "overlap-comm",
+	Syntax: "overlap-comm",
+	Title:  "collectives run beside the computation that does not need them yet",
+	Doc: `Communication kernels run on streams of their own. What computes no longer waits for them, until the optimizer's first
+kernel of the same step, else the first kernel of the next step, if that waited as recorded. Kernels that run at once share the device, as in drop-stream-waits.
+
+Collectives that a step issues after all that it computes, as a loop does that exchanges gradients after backward, begin when their data is there:
+one after the other, when as large a part of backward is done as of what they carry is due. Where backward cannot be told
+from forward, it is the last two thirds of what computes before.
+
+Of one rank alone, what a collective waits for other ranks, it waits still; of all ranks together, it waits as it must.`,
+	Assumes: "gradients are reduced in buckets while backward goes on; only the optimizer needs them",
+	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in time without prefetching",
+	Example: "overlap-comm",
+	Apply:   applyOverlapComm,
+}
+
+func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
+	computes := computingLanes(e)
+	lanes := make(map[int32]int32) // of a computing stream, the one that takes its collectives
+	n, placed := 0, beginEarly(e)
+	for i := range e.Works {
+		w := &e.Works[i]
+		if w.Kind != facts.WorkComm || w.Dropped {
+			continue
+		}
+		n++
+		if !placed[int32(i)] && computes[w.Lane] {
+			before := lastOnLane(e, int32(i), w.Lane)
+			to, seen := lanes[w.Lane]
+			if !seen {
+				to = e.NewLane(e.Lanes[w.Lane].Device)
+				lanes[w.Lane] = to
+			}
+			w.Lane = to
+			if w.Needs < 0 {
+				w.Needs = before // what it communicates has been computed
+			}
+		}
+	}
+	if n == 0 {
+		return 0, ErrNoMatch
+	}
+	talks := make([]bool, len(e.Lanes))
+	for i := range e.Works {
+		w := &e.Works[i]
+		talks[w.Lane] = talks[w.Lane] || w.Kind == facts.WorkComm
+	}
+	for i := range e.Waits {
+		if w := &e.Waits[i]; int(max(w.Lane, w.From)) < len(computes) && computes[w.Lane] && !computes[w.From] && talks[w.From] {
+			w.Dropped = true
+		}
+	}
+	for i := range e.Works {
+		if w := &e.Works[i]; w.Kind.IsCompute() && w.Needs >= 0 && e.Works[w.Needs].Kind == facts.WorkComm {
+			w.Needs = -1
+		}
+	}
+	needCollectives(e)
+	e.Contend()
+	e.Assume("the optimizer, or else the next step, is the first to need what collectives bring")
+	return n, nil
+}
+
+// lastOnLane is the work that is issued to a stream before work i, or -1.
+func lastOnLane(e *replay.Edit, i, lane int32) int32 {
+	for k := i - 1; k >= 0; k-- {
+		if w := &e.Works[k]; w.Lane == lane && !w.Dropped && w.Kind.IsCompute() {
+			return k
+		}
+	}
+	return -1
+}
+
+// needCollectives makes the optimizer's first kernel behind the last collective of each step wait for it, or the
+// first kernel of the next step.
+func needCollectives(e *replay.Edit) {
+	last := make(map[uint32]int32) // of each device, the last collective that nothing has waited for
+	step := make(map[uint32]int32)
+	for i := range e.Works {
+		w := &e.Works[i]
+		if w.Dropped || w.Call < 0 {
+			continue
+		}
+		device, now := e.Lanes[w.Lane].Device, e.Calls[w.Call].Step
+		if w.Kind == facts.WorkComm {
+			last[device], step[device] = int32(i), now
+			continue
+		}
+		k, waiting := last[device]
+		if !waiting || !w.Kind.IsCompute() || w.Needs >= 0 || w.StartNs < e.Works[k].StartNs+e.Works[k].DurNs {
+			continue // what began before the collective was done, as recorded, does not need it
+		}
+		if now != step[device] || kindOf(e, int32(i)).Class == facts.ClassForeach {
+			w.Needs = k
+			delete(last, device)
+		}
+	}
+}

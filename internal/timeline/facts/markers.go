@@ -1,0 +1,152 @@
+package facts
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lacuna/internal/base/interval"
+	"lacuna/internal/timeline/model"
+)
+
+// StepSource says what marks the steps, best first.
+type StepSource string
+
+// The sources of steps.
+const (
+	StepsNVTX         StepSource = "nvtx"
+	StepsAnnotation   StepSource = "annotation"
+	StepsProfilerStep StepSource = "profiler_step"
+	StepsPeriodicity  StepSource = "periodicity"
+	StepsNone         StepSource = "none"
+)
+
+// stepName is the names that mark a step by themselves: a word and a number, and nothing else.
+var stepName = regexp.MustCompile(`(?i)^(step|iter|iteration|batch)[_#: ]*\d+$`)
+
+// profilerStep is the range that PyTorch's profiler puts around a step.
+var profilerStep = regexp.MustCompile(`^ProfilerStep#\d+$`)
+
+// IsStepName says whether a range of this name marks a step.
+func IsStepName(name string) bool {
+	// Names are checked by the million: the first letter rules out nearly all.
+	if name == "" || !strings.ContainsRune("sSiIbB", rune(name[0])) {
+		return false
+	}
+	return stepName.MatchString(name)
+}
+
+// IsProfilerStep says whether name is that of a profiler's step: ProfilerStep#3.
+func IsProfilerStep(name string) bool { return profilerStep.MatchString(name) }
+
+// Markers is the ranges that mark steps, ordered by start.
+type Markers struct {
+	Source StepSource
+	Name   string // what they are called: the word that they begin with
+	Rows   []uint32
+	Spans  []interval.Span
+}
+
+// Markers finds the step markers. chosen, if not nil, picks ranges by name instead.
+func (f *Facts) markers(chosen *regexp.Regexp) Markers {
+	if chosen != nil {
+		return f.markersOf(StepsNVTX, func(_ model.RangeKind, name string) bool { return chosen.MatchString(name) })
+	}
+	for _, try := range []struct {
+		source StepSource
+		is     func(model.RangeKind, string) bool
+	}{
+		{StepsNVTX, func(k model.RangeKind, name string) bool {
+			return (k == model.RangePushPop || k == model.RangeStartEnd) && IsStepName(name)
+		}},
+		{StepsAnnotation, func(k model.RangeKind, name string) bool { return k == model.RangeAnnotation && IsStepName(name) }},
+		{StepsProfilerStep, func(k model.RangeKind, name string) bool { return IsProfilerStep(name) }},
+	} {
+		if m := f.markersOf(try.source, try.is); len(m.Spans) > 0 {
+			return m
+		}
+	}
+	return Markers{Source: StepsNone}
+}
+
+// markersOf collects the closed ranges that is accepts. Names are judged once each.
+func (f *Facts) markersOf(source StepSource, is func(model.RangeKind, string) bool) Markers {
+	t := f.Trace
+	judged := make(map[model.StringID]map[model.RangeKind]bool)
+	var rows []uint32
+	for i, id := range t.Ranges.Name {
+		kind := t.Ranges.Kind[i]
+		byKind := judged[id]
+		if byKind == nil {
+			byKind = make(map[model.RangeKind]bool, 1)
+			judged[id] = byKind
+		}
+		yes, seen := byKind[kind]
+		if !seen {
+			yes = is(kind, t.Strings.Text(id))
+			byKind[kind] = yes
+		}
+		if yes && t.Ranges.DurNs[i] != model.OpenDurNs {
+			rows = append(rows, uint32(i))
+		}
+	}
+	rows = f.oneProcess(f.oneFamily(rows))
+	m := Markers{Source: source}
+	for _, r := range rows {
+		s := interval.Span{StartNs: t.Ranges.StartNs[r], EndNs: t.Ranges.EndNs(int(r))}
+		if n := len(m.Spans); n > 0 && m.Spans[n-1] == s {
+			continue // the same marker twice: two domains, or a profiler's copy
+		}
+		m.Rows, m.Spans = append(m.Rows, r), append(m.Spans, s)
+	}
+	if len(rows) > 0 {
+		m.Name = family(t.Strings.Text(t.Ranges.Name[rows[0]]))
+	}
+	return m
+}
+
+// family is a marker's name without its number.
+func family(name string) string { return strings.ToLower(strings.TrimRight(name, "0123456789")) }
+
+// oneFamily keeps the outermost kind of marker where several nest, such as batch_0 … batch_3 inside step_7.
+func (f *Facts) oneFamily(rows []uint32) []uint32 {
+	t := f.Trace
+	cover := make(map[string]int64)
+	for _, r := range rows {
+		cover[family(t.Strings.Text(t.Ranges.Name[r]))] += max(t.Ranges.DurNs[r], 0)
+	}
+	return mostOf(rows, cover, func(r uint32) string { return family(t.Strings.Text(t.Ranges.Name[r])) })
+}
+
+// oneProcess keeps the markers of one process where several mark steps: of two ranks in one
+// capture, the one whose markers cover more.
+func (f *Facts) oneProcess(rows []uint32) []uint32 {
+	t := f.Trace
+	cover := make(map[model.ProcessRow]int64)
+	for _, r := range rows {
+		cover[f.ProcessOf(t.Ranges.Thread[r])] += max(t.Ranges.DurNs[r], 0)
+	}
+	return mostOf(rows, cover, func(r uint32) model.ProcessRow { return f.ProcessOf(t.Ranges.Thread[r]) })
+}
+
+// mostOf keeps the rows of the key that covers most; ties go to the smaller key.
+func mostOf[K cmp.Ordered](rows []uint32, cover map[K]int64, key func(uint32) K) []uint32 {
+	if len(cover) < 2 {
+		return rows
+	}
+	var keys []K
+	for k := range cover {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b K) int { return cmp.Or(cmp.Compare(cover[b], cover[a]), cmp.Compare(a, b)) })
+	return slices.DeleteFunc(slices.Clone(rows), func(r uint32) bool { return key(r) != keys[0] })
+}
+
+// ProcessOf is the process of a thread, or NoProcess.
+func (f *Facts) ProcessOf(th model.ThreadRow) model.ProcessRow {
+	if int(th) < len(f.Trace.Threads) {
+		return f.Trace.Threads[th].Process
+	}
+	return model.NoProcess
+}

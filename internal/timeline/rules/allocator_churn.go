@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"fmt"
+
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
+)
+
+var allocatorChurn = Rule{
+	ID:    "allocator_churn",
+	Title: "Memory is allocated and freed through the driver in every step",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+cudaMalloc, cudaFree, cudaHostAlloc and the like run inside the steady loop. They take tens of microseconds to milliseconds,
+and cudaFree waits until the device has finished everything, so the queue drains. A framework's caching allocator makes them
+in the first steps only; they come back every step when empty_cache() is called, when shapes vary so that no cached
+block fits, or when a program allocates by hand.
+
+Counted are such calls, in at least half of the steps, on threads that feed a device. The repair can save neither more than
+the host spends in them nor more than the device waits for the host: the smaller of both must be 2 % of the step.`,
+	Limits: `
+Calls in start-up steps, and in stalled steps only, are not counted. The host work of the allocator around the calls
+is not either, so the gain may be a little larger. Allocations without releases are memory_growth's.`,
+	Fix: `
+Leave the memory in the caching allocator:
+
+    # torch.cuda.empty_cache()                 # not inside the loop
+    # PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   where shapes vary
+
+Pad batches to a few sizes, and make buffers once, before the loop.`,
+	FixC:      `Allocate once before the loop, or use cudaMallocAsync with a pool whose cudaMemPoolAttrReleaseThreshold is high.`,
+	Confirm:   `No cudaMalloc or cudaFree is left in the steps.`,
+	RefutedBy: `The calls are made by another part of the program, and the step is no shorter without them.`,
+	Check:     checkAllocatorChurn,
+}
+
+func checkAllocatorChurn(c *Case, out *Findings) {
+	t, s := c.Trace, c.starved()
+	causes := c.Facts.CallCauses()
+	feeds := make(map[model.ThreadRow]bool)
+	for _, gaps := range s.gaps {
+		for _, g := range gaps {
+			feeds[g.Thread] = true
+		}
+	}
+	spent, n := c.newTally(), c.newTally()
+	places := c.newGroups()
+	endOf := make(map[model.ThreadRow]int64)
+	for i := range t.Calls.Len() {
+		th := t.Calls.Thread[i]
+		nested := t.Calls.StartNs[i] < endOf[th]
+		endOf[th] = max(endOf[th], t.Calls.EndNs(i))
+		if nested || !feeds[th] || facts.CauseName(causes[i]) != facts.CauseAlloc {
+			continue
+		}
+		ns := float64(t.Calls.DurNs[i])
+		spent.add(t.Calls.StartNs[i], ns)
+		n.add(t.Calls.StartNs[i], 1)
+		places.add(c.place(int32(i)), t.Calls.StartNs[i], ns)
+	}
+	atMost := min(spent.perStep(), s.total.perStep())
+	if !n.usual() || atMost < minIdleShare*c.StepNs {
+		return
+	}
+	f := out.Add(0.9, atMost, "Memory is allocated and freed through the driver %s a step: the host spends %s of %s in it",
+		times(n.perStep()), ms(spent.perStep()), ms(c.StepNs))
+	f.Because("calls that allocate or free memory in the steps", places.rows(4)...)
+	f.Because(fmt.Sprintf("%s a step the device idles while the host is inside them, %s in all that it waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
+	f.Repair("drop-allocs")
+}

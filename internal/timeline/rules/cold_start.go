@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"lacuna/internal/timeline/facts"
+)
+
+const coldStartFix = `
+Where it matters (short jobs, autoscaled services), keep what a start makes:
+
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/cache/inductor"      # compiled kernels survive the process
+    os.environ["CUDA_MODULE_LOADING"] = "LAZY"                     # the default since CUDA 12.2
+    torch.backends.cudnn.benchmark = False                         # no tuning where shapes change
+
+and warm up before the service takes requests. When measuring, leave the first steps out.`
+
+// warmCapture is what to do where only the start was recorded.
+const warmCapture = `
+If the loop matters and not its start, record it warm: call torch.cuda.profiler.start() behind some ten steps.
+
+    nsys profile --capture-range=cudaProfilerApi --trace=cuda,nvtx python train.py
+`
+
+var coldStart = Rule{
+	ID:       "cold_start",
+	Title:    "The first steps are not like the later ones",
+	Since:    "0.2",
+	Standing: CostsElse,
+	Doc: `
+The first steps of the capture are slower than the later ones beyond their spread, and do what only a start does: they load
+modules, compile, tune, capture graphs or allocate. They are left out of the budget and of every other finding, and reported
+here: it costs once, not in every step.
+
+A capture without steps, or of one, is judged by single calls: those that ought to launch or to ask and take a millisecond or more. The first
+call of a process, the first launch of a kernel and the making of a stream take that long when they make a context or load code;
+NVRTC, module loading and the making of graphs are among them. The device must idle in them for 10 % of it.`,
+	Limits: `
+Start-up before the first step is not seen. Where most steps look like start-up, all are kept, and the report says so.
+torch.profiler's own warm-up steps take the cold ones away: capture with warmup=0 to see them.`,
+	Fix:       coldStartFix,
+	FixC:      `Ship cubins for the device instead of PTX, keep CUDA's compute cache (CUDA_CACHE_PATH), and run a warm-up before the first request.`,
+	Confirm:   `The first steps of a new process are as fast as the later ones.`,
+	RefutedBy: `The same steps are slow in the middle of a run: then it is periodic_stall or recompilation.`,
+	Check:     checkColdStart,
+}
+
+// minStartShare is the share of a capture without steps, or of its only step, that start-up must take: less is no answer to where its time goes.
+const minStartShare = 0.10
+
+func checkColdStart(c *Case, out *Findings) {
+	s := c.Steps
+	if s.Source == facts.StepsNone || len(s.All) == 1 {
+		if s.Source == facts.StepsNone && c.Trace.Calls.Len() == 0 {
+			out.Cannot("the capture has neither steps nor CUDA calls", needCalls.Name, needCalls.Try)
+		}
+		c.startOfCapture(out)
+		return
+	}
+	if len(s.Startup) == 0 || len(s.Steady()) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(s.Startup, func(x facts.StartupStep) bool { return x.Own }) {
+		return // the profilers' start, not the program's
+	}
+	var totalNs float64
+	var rows []string
+	for _, x := range s.Startup {
+		ns := float64(s.All[x.Index].LenNs())
+		totalNs += ns
+		if len(rows) < 5 {
+			rows = append(rows, fmt.Sprintf("step %d: %s, %s", x.Index, ms(ns), x.Why))
+		}
+	}
+	first := "The first step takes"
+	if n := len(s.Startup); n > 1 {
+		first = fmt.Sprintf("The first %d steps take", n)
+	}
+	f := out.Add(0.9, 0, "%s %s in all, later ones %s each: start-up, left out of the rest", first, ms(totalNs), ms(c.StepNs))
+	f.Because("what they do that later ones do not", rows...)
+}
+
+// startOfCapture tells the calls that only a start makes, in a capture without steps or of one.
+func (c *Case) startOfCapture(out *Findings) {
+	sum, n := int64(0), 0
+	for _, gaps := range c.Gaps {
+		for _, ns := range c.Facts.IdleInLongCalls(gaps) {
+			sum += ns
+		}
+	}
+	idle := float64(sum) / c.deviceCount()
+	if idle == 0 || idle < minStartShare*c.StepNs { // a capture without GPU work has neither
+		return
+	}
+	what := c.newGroups()
+	for _, calls := range c.Facts.LongCalls() {
+		for _, call := range calls {
+			if in := call.Clip(c.Steps.Window()); in.LenNs() > 0 {
+				what.add(c.place(call.Row), in.StartNs, float64(call.LenNs()))
+				n++
+			}
+		}
+	}
+	f := out.Add(0.8, 0, "Start-up takes %s of %s: the GPU idles while the host is in %s that ought to be short", ms(idle), ms(c.StepNs), several(float64(n), "call", "calls"))
+	f.Because("calls that only launch or ask take microseconds; those that take a millisecond or more load or compile code, make a context or make a graph", what.allRows(4)...)
+	f.Fix = warmCapture + coldStartFix
+}

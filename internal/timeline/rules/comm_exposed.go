@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"fmt"
+
+	"lacuna/internal/base/interval"
+)
+
+var commExposed = Rule{
+	ID:    "comm_exposed",
+	Title: "Communication runs with no computation to hide it",
+	Since: "0.1",
+	Needs: []Need{needWork, needSteps},
+	Doc: `
+Exposed communication is the time in which a device runs collective or point-to-point kernels and no other kernel. Each exposed
+nanosecond is one of the step, and could be hidden behind computation at best. Raised from 5 % of the step.`,
+	Limits: `
+A collective's kernel waits for the slowest rank, which overlap does not help (comm_straggler). Given the captures of all ranks, waiting is
+left out; from one rank's capture it cannot be told from transfer. Communication over copy engines counts as copies. What may run at the same time is
+the program's business: the last bucket of gradients can hardly be hidden.`,
+	Fix: `
+Start collectives as early as their data is there, in buckets:
+
+    model = DistributedDataParallel(model, bucket_cap_mb=25,
+                                    gradient_as_bucket_view=True)
+    work = dist.all_reduce(t, async_op=True); ...; work.wait()      # other work in between`,
+	FixC:      `Enqueue ncclAllReduce on its own stream as soon as an event says that the bucket is complete; wait just before it is used.`,
+	Confirm:   `Collectives run while kernels of backward do; exposed communication falls under 5 % of the step.`,
+	RefutedBy: `Other ranks arrive later at the same collective by as much: then it is their lateness, not the transfer.`,
+	Check:     checkCommExposed,
+}
+
+// minExposedShare is the share of the step from which exposed communication is worth a finding; XProf calls 3 % moderate and 15 % high.
+const minExposedShare = 0.05
+
+func checkCommExposed(c *Case, out *Findings) {
+	ns := c.exposedNs()
+	if c.shareOfStep(ns) < minExposedShare {
+		return
+	}
+	x := c.together()
+	if x != nil {
+		if ns -= c.exposedWaits(x); c.shareOfStep(ns) < minExposedShare {
+			return // comm_straggler's
+		}
+	}
+	rows := c.commRows()
+	f := out.Add(0.85, c.perStep(ns), "Communication stands alone for %s of %s: nothing computes meanwhile", ms(c.perStep(ns)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	switch {
+	case x != nil && c.exposedWaits(x) > 0:
+		f.Because(fmt.Sprintf("this is transfer alone: for another %s a step, it waits for other ranks", ms(c.perStep(c.exposedWaits(x)))))
+	case x == nil:
+		f.Because("one rank is given: how much of it is waiting for other ranks cannot be told; the captures of all ranks together tell")
+	}
+	f.Because("the longest stretches", c.exposedRows(rows)...)
+	f.Repair("overlap-comm")
+}
+
+// exposedRows names the communication with most time that no computation hides.
+func (c *Case) exposedRows(rows []int32) []string {
+	w := c.work()
+	compute := make(map[uint32][]interval.Span)
+	for i := range w.Len() {
+		if w.Kind[i].IsCompute() {
+			compute[w.Device[i]] = append(compute[w.Device[i]], interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]})
+		}
+	}
+	sets := make(map[uint32]interval.Set)
+	for d, spans := range compute {
+		sets[d] = interval.Union(spans)
+	}
+	exposed := make(map[int32]int64)
+	for _, r := range rows {
+		s := interval.Span{StartNs: w.StartNs[r], EndNs: w.EndNs[r]}
+		exposed[r] = s.LenNs() - sets[w.Device[r]].Clip(s).TotalNs()
+	}
+	var out []string
+	for _, r := range largest(rows, exposed, 3) {
+		out = append(out, fmt.Sprintf("device %d, at %s: %s of %s: %s", w.Device[r], c.startText(r), ms(float64(exposed[r])), ms(float64(c.durNs(r))), shortKernel(c.Facts.WorkName(int(r)))))
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+
+	"lacuna/internal/timeline/model"
+)
+
+var copyNotOverlapped = Rule{
+	ID:    "copy_not_overlapped",
+	Title: "Copies to the GPU take turns with kernels",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps, needMemKinds},
+	Doc: `
+Data is copied to the device from pinned memory, which could run beside kernels on a copy engine, but the device
+computes nothing meanwhile: the copies stand on the stream of the kernels, or the kernels that do not need the data yet
+wait for it.
+
+Counted are copies of over 64 KiB from pinned memory by the time in which the device neither computed nor communicated. To
+hide them it takes as much computation, so the saving is at most the smaller of both; it must be 2 % of the step.
+Copies on a stream of their own that run beside kernels for half of their time are overlapped already.`,
+	Limits: `
+A batch that depends on the step before cannot be copied ahead. Copies that share memory bandwidth with kernels slow
+them a little. Copies of pageable memory are pageable_copy's.`,
+	Fix: `
+Copy the next batch on a stream of its own while this one is computed:
+
+    copier = torch.cuda.Stream()
+    with torch.cuda.stream(copier):
+        following = batch.to("cuda", non_blocking=True)
+    ...                                        # forward, backward of the current batch
+    torch.cuda.current_stream().wait_stream(copier)
+    following.record_stream(torch.cuda.current_stream())`,
+	FixC:      `Use two buffers and two streams: cudaMemcpyAsync into one on the copy stream while kernels read the other; cudaStreamWaitEvent between them.`,
+	Confirm:   `The copies run beside kernels: exposed copy time falls below 2 % of the step.`,
+	RefutedBy: `The step does not get shorter when the same batch on the device is used in every step, without a copy.`,
+	Check:     checkCopyNotOverlapped,
+}
+
+// mostlyHidden is the share of the copies' time beside kernels from which copies on a stream of their own are overlapped
+// already: what is left is the start and end of the capture, or a link that is slower than the kernels.
+const mostlyHidden = 0.5
+
+func checkCopyNotOverlapped(c *Case, out *Findings) {
+	sum, inLine := c.newCopySum(), c.newTally()
+	for _, x := range c.copies() {
+		if x.kind != model.CopyHtoD || !x.pinned || !x.known || x.bytes <= smallBytes {
+			continue
+		}
+		sum.add(c, x)
+		if x.inLine {
+			inLine.add(x.startNs, float64(x.exposed)/c.deviceCount())
+		}
+	}
+	var computeNs int64
+	for _, b := range c.Budgets {
+		computeNs += b.ComputeNs
+	}
+	atMost := min(sum.exposed.perStep(), float64(computeNs)*c.PerStep/c.deviceCount())
+	if !sum.n.usual() || atMost < minIdleShare*c.StepNs {
+		return
+	}
+	hidden := 1 - sum.exposed.perStep()/max(1, sum.ns.perStep())
+	aside := 2*inLine.perStep() <= sum.exposed.perStep()
+	if aside && hidden > mostlyHidden {
+		return // they run ahead, but there is more to copy than to compute at times
+	}
+	confidence, how := 0.6, "they have a stream of their own, but nothing else runs while they do"
+	if !aside {
+		confidence, how = 0.85, "they stand on a stream that kernels run on, in line with them"
+	}
+	f := out.Add(confidence, atMost, "%s a step are copied to the GPU in line with its kernels: %s of %s in which it computes nothing",
+		size(sum.bytes.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
+	f.Because(fmt.Sprintf("%.0f %% of the time of copies of pinned memory is not hidden behind kernels; %s", 100*(1-hidden), how), sum.places.rows(4)...)
+	f.Repair("overlap-copies")
+}

@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"lacuna/internal/timeline/facts"
+)
+
+var dtypeCastChurn = Rule{
+	ID:    "dtype_cast_churn",
+	Title: "Tensors are cast to another type and back",
+	Since: "0.1",
+	Needs: []Need{needWork, needGrids},
+	Doc: `
+Two signs tell casts that buy nothing from those that mixed precision needs. There and back: a kernel that widens a
+tensor and one that narrows as many elements follow each other with nothing but casts in between, so that nothing was computed in
+the wider type. The same again: the program does not train, so that its weights are the same in every step, and yet
+it narrows at least 3 tensors in every step; they could be kept in that type. What was widened for some work and is narrowed
+behind it was needed in the wider type, and does not count; nor do casts within attention, which fusing removes (unfused_attention).
+
+In training only casts there and back count: autocast must narrow weights that the optimizer keeps in FP32, and widen
+their gradients. Raised from 3 % of the step.`,
+	Limits: `
+Whether two kernels work on the same tensor is in no capture; equal numbers of elements, one right behind the other, are taken for
+it. Casts fused into other kernels (compiled models) are not seen. Input that arrives in FP32 is
+narrowed once a step in any program: that alone stays under the threshold.`,
+	Fix: `
+Cast once, outside of the loop, and stay in that type:
+
+    model = model.half()                       # inference: weights are kept in FP16
+    with torch.autocast("cuda", torch.bfloat16):
+        out = model(x)                         # training: no .float() and .half() between layers`,
+	FixC:      `Keep weights and activations in the type that the kernels compute in; convert where data enters and leaves.`,
+	Confirm:   `The kernels named float16_copy, bfloat16_copy and direct_copy with a cast are gone from the step, or run once in it.`,
+	RefutedBy: `Results get worse without the casts: something between them needs the wider type.`,
+	Check:     checkDtypeCastChurn,
+}
+
+// minRecasts is how many tensors a step narrows that does not train, before the casts count as churn.
+const minRecasts = 3
+
+func checkDtypeCastChurn(c *Case, out *Findings) {
+	trips := c.roundTrips()
+	again := c.recasts()
+	rows, why := trips, "tensors are widened and narrowed again with nothing computed in between"
+	if c.unionNs(again) > c.unionNs(trips) {
+		rows, why = again, "every step repeats these casts although nothing trains here, so that weights are the same in each"
+	}
+	ns := c.unionNs(rows)
+	if c.shareOfStep(ns) < minWorkShare {
+		return
+	}
+	f := out.Add(0.85, c.perStep(ns), "%s a step from one type to another take %s of %s", several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("%s: %.1f %% of the step", why, 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	f.Repair("drop-casts")
+}
+
+// roundTrips is the casts that widen a tensor and those that narrow as many elements behind them, with only casts in between.
+func (c *Case) roundTrips() []int32 {
+	var out []int32
+	for _, rows := range c.lanes() {
+		var open []int32 // casts since the last other work that had no counterpart yet
+		for _, r := range rows {
+			k := c.kind(r)
+			if k.Class != facts.ClassCast || k.To == 0 {
+				open = open[:0]
+				continue
+			}
+			back := -1
+			for i, o := range open {
+				if c.kind(o).To > k.To && c.sameSize(o, r) {
+					back = i
+				}
+			}
+			if back < 0 {
+				open = append(open, r)
+				continue
+			}
+			out = append(out, open[back], r)
+			open = append(open[:back], open[back+1:]...)
+		}
+	}
+	return out
+}
+
+// recasts is the casts of a program that does not train and yet narrows several tensors in every step. What was widened for
+// some work and is narrowed behind it was needed in the wider type.
+func (c *Case) recasts() []int32 {
+	if c.Facts.Passes().Trains || c.updates() || len(c.Steps.Steady()) < 2 { // one step has nothing to be compared with
+		return nil
+	}
+	skip := make(map[int32]bool)
+	for _, region := range c.attentions() { // fused attention needs none of its casts
+		for _, r := range region {
+			skip[r] = true
+		}
+	}
+	out := c.roundTrips()
+	for _, r := range out {
+		skip[r] = true
+	}
+	narrowed := make(map[int]int) // by step
+	for _, rows := range c.lanes() {
+		var wide []int32 // since the last product
+		for _, r := range rows {
+			k := c.kind(r)
+			switch {
+			case matrixWork(k):
+				wide = wide[:0]
+			case k.Class != facts.ClassCast || k.To == 0 || skip[r]:
+			case k.To >= 4:
+				wide = append(wide, r)
+			case !slices.ContainsFunc(wide, func(o int32) bool { return c.sameSize(o, r) }):
+				out = append(out, r)
+				narrowed[c.stepAt(c.work().StartNs[r])]++
+			}
+		}
+	}
+	for i := range c.Steps.Steady() {
+		if narrowed[i] < minRecasts {
+			return nil
+		}
+	}
+	return out
+}
+
+// updates says whether kernels update weights: those of fused optimizers and of lists of tensors.
+func (c *Case) updates() bool {
+	for _, rows := range c.lanes() {
+		for _, r := range rows {
+			if c.kind(r).Class == facts.ClassForeach {
+				return true
+			}
+		}
+	}
+	return false
+}

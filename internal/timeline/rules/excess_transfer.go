@@ -1,0 +1,126 @@
+package rules
+
+import (
+	"fmt"
+
+	"lacuna/internal/timeline/model"
+)
+
+var excessTransfer = Rule{
+	ID:    "excess_transfer",
+	Title: "More data crosses between host and GPU than needed",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+Data that should stay on the device is copied to the host in every step: activations for metrics computed on the CPU, tensors
+that are cast or changed there, and come back. Pinning helps little: the volume is the fault, and the host works on it
+while the device waits.
+
+Counted are copies of over 64 KiB to the host in at least half of the steps: the time in which the device did nothing else, and
+what the host's waits for them, and its work right behind, cost the device. If copies of the same size, or
+of half or twice it, go back to the device behind them in the same step, they are round trips, and their time counts too. It
+must be 2 % of the step. A single copy that neither comes back nor is worked on for 2 % of the step while the device waits is
+taken for the program's result.`,
+	Limits: `
+Results of inference must go to the host, and offloading to host memory is on purpose; the rule cannot know. Whether
+the bytes that come back are the same is in no trace: sizes are compared. Copies to the device alone are judged by
+pageable_copy and copy_not_overlapped.`,
+	Fix: `
+Reduce on the device, and copy the result only, seldom:
+
+    norm = h.detach().float().norm()           # instead of h.cpu().norm()
+    x = x.to(torch.bfloat16)                   # instead of x.cpu().bfloat16().cuda()
+
+Keep batches, masks and tables that every step uses on the device; send small types (uint8 images) and widen them there.`,
+	FixC:      `Write a kernel for what the host does with the data, or use unified memory with prefetching where the host needs a part of it.`,
+	Confirm:   `Only a few bytes a step are copied to the host.`,
+	RefutedBy: `The data is a result that must leave the device: then pin the target and copy on a stream of its own.`,
+	Check:     checkExcessTransfer,
+}
+
+func checkExcessTransfer(c *Case, out *Findings) {
+	x := c.excess()
+	if x == nil {
+		return
+	}
+	confidence, title := 0.6, "%s a step are copied to the host in %s: with the work on them, up to %s of %s"
+	if x.round {
+		confidence, title = 0.85, "%s a step go to the host in %s and come back: with the work on them, up to %s of %s"
+	}
+	f := out.Add(confidence, x.atMost, title, size(x.down.bytes.perStep()), several(x.down.n.perStep(), "copy", "copies"), ms(x.atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("copies to the host take %s a step with nothing else on the GPU", ms(x.down.exposed.perStep())), x.down.places.rows(4)...)
+	if x.round {
+		f.Because(fmt.Sprintf("%s a step of the same size, half or twice it follow them back to the device", several(x.back.n.perStep(), "copy", "copies")), x.back.places.rows(4)...)
+	}
+	if b := x.waits.behind.perStep(); b > 0 {
+		f.Because(fmt.Sprintf("the host works %s a step right behind them while the GPU waits", ms(b)))
+	}
+	f.Repair("drop-syncs")
+}
+
+// An excessCost is what data that goes to the host costs.
+type excessCost struct {
+	down, back *copySum
+	waits      *waitCost
+	round      bool // most of it comes back
+	atMost     float64
+}
+
+// minResults is how many copies to the host a step must make: one is the result that a program is run for.
+const minResults = 2
+
+// excess is what data that goes to the host costs, if it is a fault; else nil.
+func (c *Case) excess() *excessCost {
+	if !c.memo.excessDone {
+		c.memo.excess, c.memo.excessDone = c.findExcess(), true
+	}
+	return c.memo.excess
+}
+
+func (c *Case) findExcess() *excessCost {
+	x := &excessCost{down: c.newCopySum(), back: c.newCopySum()}
+	sent := make(map[int][]int64) // sizes that went to the host, by step
+	for _, copied := range c.copies() {
+		step := c.stepAt(copied.startNs)
+		if copied.bytes <= smallBytes || step < 0 {
+			continue
+		}
+		switch copied.kind {
+		case model.CopyDtoH:
+			x.down.add(c, copied)
+			sent[step] = append(sent[step], copied.bytes)
+		case model.CopyHtoD:
+			if i := sizeAmong(sent[step], copied.bytes); i >= 0 {
+				sent[step][i] = 0
+				x.back.add(c, copied)
+			}
+		}
+	}
+	if !x.down.n.usual() {
+		return nil
+	}
+	x.waits = c.costOf(readsData)
+	x.round = x.back.n.usual() && 2*x.back.n.perStep() > x.down.n.perStep()
+	if !x.round && x.down.n.median() < minResults && x.waits.behind.share() < minIdleShare {
+		return nil
+	}
+	deviceNs := x.down.exposed.perStep() + x.back.exposed.perStep()
+	x.atMost = deviceNs - x.waits.copied.perStep() + x.waits.atMost()
+	if min(x.atMost, deviceNs+x.waits.hostNs()) < minIdleShare*c.StepNs {
+		return nil
+	}
+	return x
+}
+
+// readsData says whether a wait is for data, not for a value.
+func readsData(w wait) bool { return w.purpose == waitRead && w.bytes > smallBytes }
+
+// sizeAmong is the place of a size among others, the same, half or twice as much (a cast between), or -1.
+func sizeAmong(sizes []int64, bytes int64) int {
+	for i, s := range sizes {
+		if s > 0 && (s == bytes || s == 2*bytes || 2*s == bytes) {
+			return i
+		}
+	}
+	return -1
+}

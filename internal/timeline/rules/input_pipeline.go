@@ -1,0 +1,244 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
+)
+
+var inputPipeline = Rule{
+	ID:    "input_pipeline",
+	Title: "The GPU waits for batches",
+	Since: "0.1",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+The GPU idles with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
+calls, longer than the thread's ordinary pauses, in at least half of the steps.
+
+Such work counts as loading if it lies in a DataLoader without workers, if the first thing that the thread issues
+behind it is a copy of at least 4 KiB to the device, or if its range is named like loading (data, load, batch, input,
+prefetch, augment, preprocess, tokenize, collate, fetch, read). Without any of these, host work in no range and no operator that takes over
+10 % of the step once in each of three or more steps is told with little confidence: it may be anything. It is raised from 2 % of the step: less is within
+what steps vary by (XProf calls 5 % moderately input-bound).`,
+	Limits: `
+Without ranges and operators (nsys without NVTX) host work has no name, and without OS calls (nsys --trace=osrt) nobody can tell
+a busy host from one that waits for workers. A loader whose workers are too slow is worker_bound. Work that follows a
+value read back from the device is host_sync's, unless a copy to the device follows it.`,
+	Fix: `
+Make batches in background workers, ahead of the step that uses them:
+
+    loader = DataLoader(dataset, batch_size=64, num_workers=12,
+                        prefetch_factor=2, pin_memory=True,
+                        persistent_workers=True)`,
+	FixC:      `Make the next batch on other threads into a ring of pinned buffers while the GPU works.`,
+	Confirm:   `The range's share of idle time falls below 2 % of the step; the first kernel of a step follows the last of the one before.`,
+	RefutedBy: `The step does not get shorter when the same batch is used again in every step.`,
+	Check:     checkInputPipeline,
+}
+
+const (
+	// minIdleShare is the share of the step from which idle time is worth a finding: steps of one loop vary by about as much.
+	minIdleShare = 0.02
+	// minUnnamedShare is the share from which host work is told of that nothing marks as loading: XProf blames "all other"
+	// host time as high from 15 % on, moderate from 3 %.
+	minUnnamedShare = 0.10
+	// minUnnamedSteps is how many steps must show it: what happens once is no loop's habit.
+	minUnnamedSteps = 3
+)
+
+func checkInputPipeline(c *Case, out *Findings) {
+	for _, s := range c.sites() {
+		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() {
+			continue
+		}
+		if sure, _ := c.waitsForBatches(s); sure > 0 {
+			continue // worker_bound's
+		}
+		confidence, why := c.loads(s)
+		if confidence == 0 {
+			continue
+		}
+		perStep := s.idle.perStep()
+		f := out.Add(confidence, perStep, s.title(), ms(perStep), ms(c.StepNs))
+		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
+		f.Because(why)
+		s.repair(f)
+	}
+}
+
+// repair names the change that makes the site's work ahead. Where a copy follows, it does so without a range too.
+func (s *site) repair(f *Finding) {
+	if s.rangeName != "" {
+		f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
+	}
+	if 2*s.feeds > s.n {
+		f.Repair("prefetch:before-copies")
+	}
+}
+
+// A site is a place in the loop where the host works between two calls while the device waits.
+type site struct {
+	name      string         // of the range, loader or operator, or of what is issued next
+	rangeName string         // the range that it lies in: of the user, or a loader's
+	rangeID   model.StringID // of the user's range, or 0
+	loader    bool           // in a DataLoader
+	workers   bool           // in one with workers
+	idle      *tally         // ns
+	n         int
+	feeds     int // how often a copy of data to the device follows
+	reads     int // how often a wait for a value precedes
+	sleeps    int // how often the host sleeps in it
+	unnamed   int // how often it lies in no range and no operator
+	longest   []facts.HostPause
+}
+
+// sites is the places where long host work delays the device, most idle time first.
+func (c *Case) sites() []*site {
+	s := c.starved()
+	reads := make(map[int32]bool)
+	for _, w := range c.waits() {
+		if w.purpose == waitRead {
+			reads[w.last] = true
+		}
+	}
+	byName := make(map[string]*site)
+	var out []*site
+	for _, p := range s.pauses {
+		x := c.siteOf(p, byName)
+		if x.n == 0 {
+			x.idle = c.newTally()
+			out = append(out, x)
+		}
+		x.n++
+		idleNs := p.IdleNs
+		switch _, ns, _ := c.loaderOf(p); {
+		case x.loader && ns > 0:
+			idleNs = ns
+		case p.Range != 0:
+			idleNs = p.InRangeNs
+		}
+		x.idle.add(p.StartNs+p.LenNs()/2, float64(idleNs)/s.devices)
+		if c.feedsNext(p) {
+			x.feeds++
+		}
+		if reads[p.Last] {
+			x.reads++
+		}
+		if asleep(p) {
+			x.sleeps++
+		}
+		if 2*c.namelessNs(p) > p.IdleNs {
+			x.unnamed++
+		}
+		x.longest = append(x.longest, p)
+	}
+	slices.SortFunc(out, func(a, b *site) int {
+		return cmp.Or(cmp.Compare(b.idle.perStep(), a.idle.perStep()), cmp.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// namelessNs is how much of a pause's idle time the host was at work that has no name.
+func (c *Case) namelessNs(p facts.HostPause) int64 {
+	for cause, ns := range p.Names {
+		if c.Facts.CauseText(cause) == facts.CauseHost {
+			return ns
+		}
+	}
+	return 0
+}
+
+// siteOf is the site that a pause belongs to: by its range, else by its loader, else by what the thread issues next.
+func (c *Case) siteOf(p facts.HostPause, byName map[string]*site) *site {
+	x := site{}
+	loader, loaderNs, workers := c.loaderOf(p)
+	switch {
+	case p.Range != 0:
+		x.rangeName, x.rangeID = c.Trace.Strings.Text(p.Range), p.Range
+		x.name = x.rangeName
+	case workers || 2*loaderNs > p.IdleNs:
+		x.name, x.rangeName = loader, loader
+	case p.Issues >= 0:
+		x.name = "before " + shortName(c.Facts.WorkName(int(p.Issues)))
+	default:
+		x.name = "behind the last launch"
+	}
+	key := x.name
+	if workers {
+		key += "\x00"
+	}
+	if byName[key] == nil {
+		x.loader, x.workers = workers || 2*loaderNs > p.IdleNs, workers
+		byName[key] = &x
+	}
+	return byName[key]
+}
+
+// waitsForWorkers says whether the host waits in it for others: the affair of worker_bound and host_barrier.
+func (s *site) waitsForWorkers() bool { return s.workers || 2*s.sleeps > s.n }
+
+// loads is how sure it is that the site loads data, and why; 0: it does not.
+func (c *Case) loads(s *site) (confidence float64, why string) {
+	most := func(n int) bool { return 2*n > s.n }
+	switch {
+	case s.loader:
+		return 0.95, "a DataLoader without workers makes the batch on the thread that asks for it"
+	case s.rangeName != "" && saysLoading(s.rangeName) && most(s.feeds):
+		return 0.95, "its name says that it loads data, and a copy of data to the device follows it"
+	case s.rangeName != "" && saysLoading(s.rangeName):
+		return 0.9, "its name says that it loads data"
+	case most(s.feeds) && s.rangeName != "":
+		return 0.75, "a copy of data to the device is the first thing that follows it"
+	case most(s.feeds):
+		return 0.7, "a copy of data to the device is the first thing that follows it; it lies in no range, so what it is has no name"
+	case s.rangeName != "" || most(s.reads) || !most(s.unnamed) || s.idle.share() < minUnnamedShare:
+		return 0, ""
+	case c.typical() < minUnnamedSteps || 2*s.n > 3*len(c.Steps.Steady()): // more than once a step, by and large
+		return 0, ""
+	}
+	return 0.4, "it lies in no range and no copy follows it: it may be the next batch, or any other work of the loop"
+}
+
+// title is the finding's title as a format for the idle time and the step.
+func (s *site) title() string {
+	if s.rangeName != "" {
+		return "The GPU waits %s of %s a step for " + strings.ReplaceAll(s.rangeName, "%", "%%") + ", made on the thread that feeds it"
+	}
+	return "The GPU waits %s of %s a step for host work " + strings.ReplaceAll(s.name, "%", "%%")
+}
+
+// where says where the host is.
+func (s *site) where() string {
+	if s.rangeName != "" {
+		return "in " + s.rangeName
+	}
+	return "at work " + s.name
+}
+
+// rows names the n longest pauses.
+func (s *site) rows(c *Case, n int) []string {
+	return c.pauseRows(s.longest, n)
+}
+
+// pauseRows names the n longest of pauses within the steps looked at.
+func (c *Case) pauseRows(pauses []facts.HostPause, n int) []string {
+	pauses = slices.Clone(pauses)
+	slices.SortStableFunc(pauses, func(a, b facts.HostPause) int { return cmp.Compare(b.IdleNs, a.IdleNs) })
+	var rows []string
+	for _, p := range pauses {
+		if step := c.stepAt(p.StartNs + p.LenNs()/2); step >= 0 && len(rows) < n {
+			rows = append(rows, fmt.Sprintf("step %d: device %d idle %s in host work of %s from %s on", step+c.Steps.First, p.Device, ms(float64(p.IdleNs)), ms(float64(p.LenNs())), c.sinceStart(p.StartNs)))
+		}
+	}
+	return rows
+}
+
+// sinceStart is an instant in ms since the first step looked at.
+func (c *Case) sinceStart(ns int64) string {
+	return fmt.Sprintf("%.3f ms", float64(ns-c.Steps.Window().StartNs)/1e6)
+}

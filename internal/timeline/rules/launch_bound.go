@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"lacuna/internal/base/interval"
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
+)
+
+var launchBound = Rule{
+	ID:    "launch_bound",
+	Title: "Launching kernels takes longer than running them",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+The device finishes its kernels faster than the host can launch them: between kernels it idles with nothing queued, while
+the host is in launch calls or in the ordinary pauses between them (docs/glossary.md), not in a wait, an allocation or
+other work. Typical are hundreds of kernels of a few microseconds in a step.
+
+It is raised if the device waits so for 5 % of the step (XProf calls 3 % of launching moderate and 15 % high), and only if the
+host's time for launching alone is longer than the device's time for the work: else the host would run ahead, and what
+it loses by waiting (host_sync), allocating (allocator_churn) or loading (input_pipeline) is the cause.
+Work of a CUDA graph that one call launches is not launched by the host one by one, and counts nowhere here.`,
+	Limits: `
+Profilers slow every launch: under torch.profiler with shapes a loop may look launch-bound that is not. The price is therefore
+taken from the replay without the profiler. Graphs need fixed shapes and no synchronisation inside. A batch that is
+larger may be the better repair.`,
+	Fix: `
+Launch the step as one CUDA graph, or let the compiler fuse and capture it:
+
+    model = torch.compile(model, mode="reduce-overhead")
+
+    graph = torch.cuda.CUDAGraph()             # or by hand, after three warm-up steps on a side stream
+    with torch.cuda.graph(graph):
+        loss = loss_fn(model(x), y); loss.backward(); optimizer.step()
+    graph.replay()
+
+A larger batch, fused optimizers (fused=True) and fewer, larger operators help as well.`,
+	FixC:      `Capture the stream with cudaStreamBeginCapture and launch it with cudaGraphLaunch; fuse small kernels.`,
+	Confirm:   `One cudaGraphLaunch stands where hundreds of cudaLaunchKernel stood, and the kernels follow each other without gaps.`,
+	RefutedBy: `A larger batch makes the step longer in proportion: then the kernels are the limit.`,
+	After:     forbidGraphs,
+	Check:     checkLaunchBound,
+}
+
+// forbidGraphs is the rules that find what no CUDA graph may span, synchronisations and allocations: what they find is repaired first.
+var forbidGraphs = []*Rule{&hostSync, &excessTransfer, &allocatorChurn}
+
+const (
+	// minLaunchShare is the share of the step that launching must cost: between XProf's moderate (3 %) and high (15 %).
+	minLaunchShare = 0.05
+	// minLaunches is how many launches a step are many: fewer are not cured by a graph.
+	minLaunches = 10
+	// shortKernelNs is what peers call a short kernel (TraceLens and nsys-ai: 10 µs): about what a launch takes the host.
+	shortKernelNs = 10_000
+)
+
+func checkLaunchBound(c *Case, out *Findings) {
+	s := c.starved()
+	launching := s.of(facts.CauseLaunch)
+	if launching.share() < minLaunchShare || !launching.usual() {
+		return
+	}
+	launches, kernelNs, durs := c.launches()
+	if launches.median() < minLaunches {
+		return
+	}
+	hostNs, busyNs := c.hostLaunchNs().perStep(), c.busyNs().perStep()
+	if hostNs <= busyNs {
+		return
+	}
+	between := c.newTally()
+	for _, p := range s.pauses {
+		if p.LenNs() < longWorkNs && !c.feedsNext(p) && !asleep(p) {
+			between.add(p.StartNs, float64(p.IdleNs)/s.devices)
+		}
+	}
+	atMost := launching.perStep() + between.perStep()
+	medianNs := medianInt(durs)
+	confidence := 0.75
+	if medianNs < shortKernelNs {
+		confidence = 0.9
+	}
+	f := out.Add(confidence, min(atMost, s.total.perStep()), "The host launches %s kernels and copies a step, too slowly for the GPU: it idles %s of %s between them",
+		number(launches.perStep()), ms(launching.perStep()), ms(c.StepNs))
+	f.Because(fmt.Sprintf("half of the kernels take less than %s; the kernels of a step %s in all; launching them takes the host %s a step",
+		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)
+	f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued while the host is in launch calls or in ordinary pauses between them", 100*launching.share()))
+	f.Repair("cuda-graph")
+	for _, r := range forbidGraphs {
+		if len(out.Of(r)) > 0 {
+			f.First = r.ID
+			break
+		}
+	}
+}
+
+// launches is, by step, how many pieces of work the host issued one by one and how long its kernels took; and the
+// durations of those kernels.
+func (c *Case) launches() (n, ns *tally, durs []int64) {
+	n, ns = c.newTally(), c.newTally()
+	w := c.Facts.Work()
+	for i := range w.Len() {
+		if w.Call[i] == facts.NoCall || i > 0 && w.Call[i] == w.Call[i-1] || w.Kind[i] == facts.WorkGraph {
+			continue
+		}
+		n.add(w.StartNs[i], 1/c.deviceCount())
+		if w.Kind[i] == facts.WorkKernel && c.stepAt(w.StartNs[i]) >= 0 {
+			ns.add(w.StartNs[i], float64(w.EndNs[i]-w.StartNs[i])/c.deviceCount())
+			durs = append(durs, w.EndNs[i]-w.StartNs[i])
+		}
+	}
+	return n, ns, durs
+}
+
+// hostLaunchNs is the time that the host spends in launch calls and ordinary pauses, by step.
+func (c *Case) hostLaunchNs() *tally {
+	t := c.newTally()
+	th := c.feeder()
+	for _, step := range c.Steps.Steady() {
+		c.Facts.HostDoing(th, step, func(cause facts.Cause, s interval.Span) {
+			if c.Facts.CauseText(cause) == facts.CauseLaunch {
+				t.add(s.StartNs, float64(s.LenNs()))
+			}
+		})
+	}
+	return t
+}
+
+// feeder is the thread that ends most of the time in which devices wait for the host.
+func (c *Case) feeder() model.ThreadRow {
+	sums := make(map[model.ThreadRow]int64)
+	best, bestNs := model.NoThread, int64(-1)
+	for _, gaps := range c.starved().gaps {
+		for _, g := range gaps {
+			sums[g.Thread] += g.LenNs()
+		}
+	}
+	for th, ns := range sums {
+		if ns > bestNs || ns == bestNs && th < best {
+			best, bestNs = th, ns
+		}
+	}
+	return best
+}
+
+// busyNs is the time in which the mean device does anything, by step.
+func (c *Case) busyNs() *tally {
+	t := c.newTally()
+	steps := c.Steps.Steady()
+	for _, b := range c.Budgets {
+		for _, s := range steps {
+			t.add(s.StartNs, float64(s.LenNs()-overlapNs(b.Idle, s))/c.deviceCount())
+		}
+	}
+	return t
+}
+
+// launchRows names the n longest stretches in which the device waited for a launch.
+func (c *Case) launchRows(n int) []string {
+	var rows []string
+	for _, gaps := range c.starved().gaps {
+		var launching []facts.IdleGap
+		for _, g := range gaps {
+			if g.LenNs() < longWorkNs {
+				launching = append(launching, g)
+			}
+		}
+		for _, g := range facts.LongestGaps(launching, maxGaps) {
+			if len(rows) < n && c.stepAt(g.StartNs) >= 0 && c.mainCause(g) == facts.CauseLaunch {
+				rows = append(rows, fmt.Sprintf("step %d: device %d idle %s before %s, at %s", c.stepAt(g.StartNs)+c.Steps.First, g.Device, ms(float64(g.LenNs())), shortName(c.Facts.WorkName(int(g.After))), c.sinceStart(g.StartNs)))
+			}
+		}
+	}
+	return rows
+}
+
+// medianInt is the lower middle of values, 0 of none.
+func medianInt(v []int64) int64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v[(len(v)-1)/2]
+}

@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"fmt"
+
+	"lacuna/internal/timeline/model"
+)
+
+var manySmallCopies = Rule{
+	ID:    "many_small_copies",
+	Title: "Many small copies between host and GPU",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+Dozens of small copies between host and device in every step: each costs a call on the host and some microseconds on the
+device, whatever its size, where one copy of all of it would cost little more than one of them.
+
+A copy is small if it takes the device at most 10 µs, about what its call takes the host. Counted are such copies to the
+device, and back where the host does not wait for them one by one (that is host_sync's), by the time in which the device
+did nothing else or waited for the host to issue them. There must be 10 a step, and 2 % of the step in them.`,
+	Limits: `
+Copies from one place of the device to another are kernels' affair. Whether the copies can be merged is the program's to
+say.`,
+	Fix: `
+Pack what belongs together and copy it once; split it on the device:
+
+    packed = torch.cat([t.flatten() for t in fields]).pin_memory()
+    on_gpu = packed.to("cuda", non_blocking=True).split(sizes)
+
+Make constants on the device: torch.arange(n, device="cuda"), not torch.arange(n).cuda().`,
+	FixC:      `Pack the values into one pinned buffer and copy it with one cudaMemcpyAsync, or pass them as kernel arguments.`,
+	Confirm:   `The number of copies a step falls; so does the idle time before them.`,
+	RefutedBy: `The step takes as long when the small copies are left out and old values used.`,
+	Check:     checkManySmallCopies,
+}
+
+// minSmallCopies is how many copies a step are many: batches have a few fields.
+const minSmallCopies = 10
+
+func checkManySmallCopies(c *Case, out *Findings) {
+	waited := make(map[int32]bool) // calls of copies that the host waits for
+	for _, w := range c.waits() {
+		if w.purpose == waitRead {
+			waited[w.call] = true
+		}
+	}
+	sum := c.newCopySum()
+	calls := make(map[int32]bool)
+	for _, x := range c.copies() {
+		call := c.Facts.Work().Call[x.row]
+		if x.ns > shortKernelNs || x.kind != model.CopyHtoD && (x.kind != model.CopyDtoH || waited[call]) {
+			continue
+		}
+		sum.add(c, x)
+		calls[call] = true
+	}
+	idle := c.idleBefore(calls)
+	atMost := sum.exposed.perStep() + idle.perStep()
+	if !sum.n.usual() || sum.n.median() < minSmallCopies || atMost < minIdleShare*c.StepNs {
+		return
+	}
+	f := out.Add(0.7, atMost, "%s small copies a step, %s in all, cost up to %s of %s",
+		number(sum.n.perStep()), size(sum.bytes.perStep()), ms(atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("the device copies %s a step with nothing beside, and waits %s for the host to issue the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
+	f.Repair("pack-copies")
+}
+
+// idleBefore is the time in which a device waited for the host to issue the work of one of the given calls, in
+// ordinary launching, not in other work of the host.
+func (c *Case) idleBefore(calls map[int32]bool) *tally {
+	t := c.newTally()
+	s := c.starved()
+	w := c.Facts.Work()
+	for _, gaps := range s.gaps {
+		for _, g := range gaps {
+			if calls[w.Call[g.After]] && g.LenNs() < longWorkNs {
+				t.add(g.StartNs, float64(g.LenNs())/s.devices)
+			}
+		}
+	}
+	return t
+}
+
+// longWorkNs is from which length on a pause is no matter of launching any more: PyTorch takes 5 to 50 µs for an operator.
+const longWorkNs = 1_000_000

@@ -1,0 +1,113 @@
+package rules
+
+import (
+	"fmt"
+
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/peaks"
+)
+
+var tensorCoresIdle = Rule{
+	ID:    "tensor_cores_idle",
+	Title: "Matrix products run without the tensor cores",
+	Since: "0.1",
+	Needs: []Need{needKernels},
+	Doc: `
+Products of matrices and convolutions whose kernels compute in FP32 on the vector units (simt, ffma, sgemm and scudnn in their names), on
+a device whose matrix units are at least twice as fast in TF32 or 16 bits (table of peaks, data sheets).
+
+Kernels of under 10 µs are left out: launch and latency take most of their time, and on tensor cores they would hardly be shorter. Of the
+time in which a kernel shares the device with others half is taken for its own.
+So are products of a matrix and a vector, which are limited by memory. What can be saved is at most what the ratio of the
+peaks leaves. Raised from 3 % of the step.`,
+	Limits: `
+The name of a kernel says how it computes only for NVIDIA's libraries; other kernels are not judged. AMD's matrix units take FP32,
+so that its library kernels in FP32 count only where the table has a faster 16-bit unit and the name says FP32. Whether the model
+stands less precision is not in the capture.`,
+	Fix: `
+Train in mixed precision, or let FP32 products use TF32:
+
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        loss = loss_fn(model(x), y)
+    torch.set_float32_matmul_precision("high")      # TF32 for what stays in FP32
+    torch.backends.cudnn.allow_tf32 = True`,
+	FixC:      `cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH), or operands in __half or __nv_bfloat16 with FP32 accumulation (CUBLAS_COMPUTE_32F).`,
+	Confirm:   `Kernels named nvjet, tensorop, s1688, s16816, wgmma or gmma take the place of sgemm, simt and ffma.`,
+	RefutedBy: `The loss diverges, or results leave their tolerance, with TF32 and bfloat16 alike.`,
+	Check:     checkTensorCoresIdle,
+}
+
+const (
+	// minProductNs is the duration from which tensor cores make a product shorter: a kernel of any size takes 2 to 4 µs, and
+	// under 10 µs even the FP32 one does not fill the device (50 TFLOP/s times 10 µs are 0.5 GFLOP, which is 800³).
+	minProductNs = 10_000
+	// minUnitRatio is how much faster matrix units must be to be worth a change of precision.
+	minUnitRatio = 2
+	// minOldRatio is the same for devices without TF32: vector units of some take 16 bits at twice the rate of FP32 (P100,
+	// GTX 16), which is no tensor core. Volta's and Turing's are 4 to 8 times as fast.
+	minOldRatio = 3
+)
+
+func checkTensorCoresIdle(c *Case, out *Findings) {
+	var rows []int32
+	crowd := c.crowded()
+	for _, l := range c.lanes() {
+		for _, r := range l {
+			if c.kind(r).FP32 && c.durNs(r) >= minProductNs && c.durNs(r)-crowd.of(r)/2 >= minProductNs {
+				rows = append(rows, r)
+			}
+		}
+	}
+	ns := c.unionNs(rows)
+	if c.shareOfStep(ns) < minWorkShare {
+		return
+	}
+	peak, known := c.peak()
+	if !known {
+		out.Cannot(fmt.Sprintf("products of matrices in FP32 take %.0f %% of the step, but whether this device (%s) has tensor cores is not known", 100*c.shareOfStep(ns), c.deviceNames()), "a device that the table of peaks lists", "nsys profile, or torch.profiler, which both name the device; docs/peaks.md lists those that are known")
+		return
+	}
+	unit, ratio := fasterUnit(peak)
+	if ratio < minUnitRatio || peak.TF32 == 0 && ratio < minOldRatio {
+		return // it has none: nothing idles
+	}
+	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "Products in FP32 take %s of %s; the tensor cores of this %s, up to %.0f times as fast, idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
+	f.Because(fmt.Sprintf("%s a step in FP32 on the vector units: %.1f %% of the step; %s reaches %.0f times the peak of FP32", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio), c.kernelRows(rows)...)
+	f.Repair("tensor-cores")
+}
+
+// fasterUnit is the fastest of a device's units that PyTorch's products in FP32 can be moved to, against its FP32 peak.
+func fasterUnit(p *peaks.Peak) (unit peaks.Unit, ratio float64) {
+	vector, ok := p.TFLOPs(peaks.VectorFP32)
+	if !ok {
+		return "", 0
+	}
+	if own, ok := p.TFLOPs(peaks.MatrixFP32); ok {
+		vector = max(vector, own)
+	}
+	for _, u := range []peaks.Unit{peaks.MatrixBF16, peaks.MatrixFP16, peaks.MatrixTF32} {
+		if v, ok := p.TFLOPs(u); ok && v/vector > ratio {
+			unit, ratio = u, v/vector
+		}
+	}
+	return unit, ratio
+}
+
+// deviceNames is the names of the devices that did work, for people.
+func (c *Case) deviceNames() string {
+	text := ""
+	for _, d := range c.Facts.Devices() {
+		if name := c.Facts.DeviceName(d); name != "" && text != name {
+			text = name
+		}
+	}
+	if text == "" {
+		return "no name recorded"
+	}
+	return text
+}
+
+// matrixWork says whether a kernel computes products of matrices, of whatever kind.
+func matrixWork(k facts.KernelKind) bool {
+	return k.Class == facts.ClassGEMM || k.Class == facts.ClassGEMMTail || k.Class == facts.ClassConvolution || k.Class == facts.ClassAttention
+}

@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"strings"
+
+	"lacuna/internal/base/interval"
+	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
+)
+
+// purpose is what a thread waited for a device for.
+type purpose uint8
+
+const (
+	waitPlain  purpose = iota // a synchronisation by itself
+	waitRead                  // data is copied back
+	waitUpload                // data is copied to the device: the copy's affair, not the synchronisation's
+)
+
+// A wait is a call, or a copy and the synchronisation behind it, in which a thread that feeds a device waited for it.
+type wait struct {
+	interval.Span
+	call     int32 // the first call, row of Calls
+	last     int32 // the last one
+	copyCall int32 // the call that copied, of reads
+	purpose  purpose
+	bytes    int64 // copied
+}
+
+// smallBytes is up to which size a copy moves a value and not data: PyTorch and CUDA stage copies of
+// pageable memory of up to 64 KiB without a wait (CUDA Driver API, "API synchronization behavior").
+const smallBytes = 64 << 10
+
+// waits is the calls in which threads that feed a device waited for it, in order.
+func (c *Case) waits() []wait {
+	if c.memo.waits != nil {
+		return c.memo.waits
+	}
+	s, t := c.starved(), c.Trace
+	feeds := make(map[model.ThreadRow]bool)
+	for _, gaps := range s.gaps {
+		for _, g := range gaps {
+			feeds[g.Thread] = true
+		}
+	}
+	causes, issued := c.Facts.CallCauses(), c.Facts.WorkOfCalls()
+	type state struct {
+		endNs int64
+		copy  int32 // row of Work: the copy that the thread issued last, with nothing issued behind it, or -1
+		wait  int32 // the wait that this copy was, or -1
+	}
+	threads := make(map[model.ThreadRow]*state)
+	out := []wait{}
+	for i := range t.Calls.Len() {
+		th := t.Calls.Thread[i]
+		if !feeds[th] {
+			continue
+		}
+		st := threads[th]
+		if st == nil {
+			st = &state{copy: -1, wait: -1}
+			threads[th] = st
+		}
+		if t.Calls.StartNs[i] < st.endNs {
+			continue // made by the call before it
+		}
+		st.endNs = t.Calls.EndNs(i)
+		cause := facts.CauseName(causes[i])
+		w := wait{Span: interval.Span{StartNs: t.Calls.StartNs[i], EndNs: st.endNs}, call: int32(i), last: int32(i)}
+		switch row := issued[i]; {
+		case row >= 0 && c.Facts.Work().Kind[row] == facts.WorkCopy:
+			st.copy, st.wait = row, -1
+			if kind := c.copyKind(row); cause == facts.CauseCopyCall && kind == model.CopyDtoH {
+				w.purpose, w.bytes, w.copyCall = waitRead, c.copyBytes(row), w.call
+				st.wait = int32(len(out))
+				out = append(out, w)
+			}
+		case row >= 0:
+			st.copy, st.wait = -1, -1
+		case cause == facts.CauseSync && st.wait >= 0:
+			out[st.wait].EndNs, out[st.wait].last = w.EndNs, w.last
+			st.copy, st.wait = -1, -1
+		case cause == facts.CauseSync:
+			if st.copy >= 0 && !strings.Contains(c.Facts.CallName(int32(i)), "DeviceSynchronize") && !strings.Contains(c.Facts.CallName(int32(i)), "CtxSynchronize") {
+				w.bytes = c.copyBytes(st.copy)
+				switch kind := c.copyKind(st.copy); {
+				case kind == model.CopyDtoH:
+					w.purpose, w.copyCall = waitRead, c.Facts.Work().Call[st.copy]
+				case kind == model.CopyHtoD && w.bytes > smallBytes:
+					w.purpose = waitUpload
+				}
+			}
+			out = append(out, w)
+			st.copy = -1
+		}
+	}
+	c.memo.waits = out
+	return out
+}
+
+// copyKind is the direction of a copy, given by its row of Work.
+func (c *Case) copyKind(row int32) model.CopyKind {
+	return c.Trace.Copies.Kind[c.Facts.Work().Row[row]]
+}
+
+// copyBytes is the size of a copy, given by its row of Work.
+func (c *Case) copyBytes(row int32) int64 {
+	if r := c.Facts.Work().Row[row]; int(r) < len(c.Trace.Copies.Bytes) {
+		return c.Trace.Copies.Bytes[r]
+	}
+	return 0
+}
+
+// place says where a call was made: "cudaStreamSynchronize in aten::item, in forward".
+func (c *Case) place(call int32) string {
+	t := c.Trace
+	name := c.Facts.CallName(call)
+	userRange, op := c.Facts.Around(t.Calls.Thread[call], t.Calls.StartNs[call])
+	if op != "" {
+		name += " in " + op
+	}
+	if userRange != "" {
+		name += ", in " + userRange
+	}
+	return name
+}
+
+// A waitCost is what waits cost: each part by step, in ns.
+type waitCost struct {
+	count, drained          *tally // how many waits, and how many left the device with nothing queued
+	waited, behind, restart *tally // the host in them; its work right behind reads, and to the next launch, with the device idle
+	copied                  *tally // the device in the copies that were waited for, with nothing else on it
+	places                  *groups
+	reads, all              float64
+	lasts                   map[int32]bool // calls that end a wait that reads
+}
+
+// costOf adds up the waits that want picks. Those behind which the device has work cost nothing.
+func (c *Case) costOf(want func(w wait) bool) *waitCost {
+	k := &waitCost{c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newGroups(), 0, 0, make(map[int32]bool)}
+	s := c.starved()
+	calls := make(map[int32]bool)
+	for _, w := range c.waits() {
+		if w.purpose == waitUpload || c.stepAt(w.EndNs) < 0 || !want(w) {
+			continue
+		}
+		k.count.add(w.EndNs, 1)
+		rest := s.restIdleNs(w.EndNs)
+		if rest == 0 {
+			continue
+		}
+		k.drained.add(w.EndNs, 1)
+		k.waited.add(w.EndNs, float64(w.LenNs()))
+		k.restart.add(w.EndNs, rest)
+		k.places.add(c.place(w.call), w.EndNs, float64(w.LenNs()))
+		k.all++
+		if w.purpose == waitRead {
+			k.reads++
+			if w.bytes >= minBatchBytes { // a number is not worked on for long
+				k.lasts[w.last] = true
+			}
+			calls[w.copyCall] = true
+		}
+	}
+	for _, p := range s.pauses {
+		if k.lasts[p.Last] && !c.feedsNext(p) {
+			k.behind.add(p.StartNs, float64(p.IdleNs)/s.devices)
+		}
+	}
+	for _, x := range c.copies() {
+		if x.kind == model.CopyDtoH && calls[c.Facts.Work().Call[x.row]] {
+			k.copied.add(x.startNs, float64(x.exposed)/c.deviceCount())
+		}
+	}
+	return k
+}
+
+// hostNs is what the host gains without the waits: it cannot come before the device by more.
+func (k *waitCost) hostNs() float64 {
+	return k.waited.perStep() + k.behind.perStep() + k.copied.perStep()
+}
+
+// atMost is what a step can be shorter by without the waits: what the host gains, but no more than the device waits for
+// it, and the copies.
+func (k *waitCost) atMost() float64 {
+	idle := k.waited.c.starved().total.perStep()
+	return min(k.waited.perStep()+k.behind.perStep()+k.restart.perStep(), idle) + k.copied.perStep()
+}

@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"lacuna/internal/timeline/model"
+)
+
+var workerBound = Rule{
+	ID:    "worker_bound",
+	Title: "The loader's workers are too slow",
+	Since: "0.2",
+	Needs: []Need{needWork, needCalls, needSteps},
+	Doc: `
+Batches are made by worker processes or threads, and the GPU idles while the thread that feeds it waits for the next one: the
+workers, or the hand-over of what they made, are the limit.
+
+That the host waits and does not work is told by a range of a DataLoader with workers (PyTorch's
+_MultiProcessingDataLoaderIter), or by calls of the operating system (poll, select, read, a semaphore or condition) that take
+most of the pause, where the pause lies in a range named like loading or a copy of data to the device follows it. Where
+neither is recorded, a range that loads tells by how long it takes: one that makes its batches takes about as long each time,
+one that takes them from a queue next to nothing while the queue lasts, so that some runs take ten times as long as the shortest.
+
+It must be 2 % of the step, in two steps or more: batches of several workers come in bursts, and a loop may wait for every fourth only.`,
+	Limits: `
+The workers themselves are in no trace of the training process: whether they lack cores, disk or network must be looked up there, and
+what more of them would buy cannot be replayed: at most the wait.
+Without OS calls (nsys --trace=osrt) and without PyTorch's ranges a loader that reads a shard for every so many batches looks
+like one that waits. What a few steps show while a queue fills or drains is not what a long run takes: capture steps behind the first few dozen.`,
+	Fix: `
+Give it more workers, or less to do for each, and hand batches over pinned:
+
+    loader = DataLoader(dataset, batch_size=64,
+                        num_workers=os.cpu_count() - 2, prefetch_factor=4,
+                        pin_memory=True, persistent_workers=True)
+
+Decode and augment on the GPU (nvJPEG, DALI, torchvision.transforms.v2 on CUDA tensors), store what can be decoded once, and set
+torch.set_num_threads(1) in the workers so that they do not fight for cores.`,
+	FixC:      `Add producer threads, deepen the ring of buffers, or move the work to the GPU.`,
+	Confirm:   `The wait in front of the copy disappears, and the workers' queue is not empty when the loop asks.`,
+	RefutedBy: `With twice the workers the wait is as long: then their source (disk, network, one lock) or the hand-over is the limit.`,
+	Check:     checkWorkerBound,
+}
+
+// minWaits is in how many steps the loop must wait: once is an accident.
+const minWaits = 2
+
+func checkWorkerBound(c *Case, out *Findings) {
+	for _, s := range c.sites() {
+		confidence, why := c.waitsForBatches(s)
+		perStep, steps := s.idle.everyStep()
+		if confidence == 0 || steps < minWaits || perStep < minIdleShare*c.StepNs {
+			continue
+		}
+		f := out.Add(confidence, perStep, "The GPU waits %s of %s a step for batches that workers have not finished", ms(perStep), ms(c.StepNs))
+		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host waits %s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
+			c.pauseRows(s.longest, 3)...)
+		f.Because(why)
+	}
+}
+
+// waitsForBatches is how sure it is that the host waits at a site for batches that others make, and why; 0: it does not.
+func (c *Case) waitsForBatches(s *site) (confidence float64, why string) {
+	loads := s.rangeName != "" && saysLoading(s.rangeName)
+	switch {
+	case s.workers:
+		return 0.9, "a DataLoader with workers is asked for the next batch, and has none"
+	case 2*s.sleeps > s.n && 2*s.feeds > s.n:
+		return 0.75, "the host sleeps in calls of the operating system, and then copies data to the device"
+	case 2*s.sleeps > s.n && loads:
+		return 0.75, "its name says that it loads data, and the host sleeps in it in calls of the operating system"
+	case 2*s.sleeps > s.n || !loads && 2*s.feeds <= s.n:
+		return 0, ""
+	}
+	if shortest, longest := c.extent(s); longest > 0 {
+		return 0.6, fmt.Sprintf("the range %s takes %s to %s: what makes its batches takes about as long each time, what takes them from a queue waits only when that is empty", s.rangeName, ms(shortest), ms(longest))
+	}
+	return 0, ""
+}
+
+// waitsWhere says where the host waits.
+func (s *site) waitsWhere() string {
+	if s.rangeName != "" {
+		return "in " + s.rangeName
+	}
+	return s.name // before memcpy HtoD
+}
+
+// A range takes from a queue if, of so many runs of it, two are so many times the shortest. Loaders that work on the thread vary by
+// 5 to 20 % (corpus), but for an accident; a queue that has a batch gives it in some 0.05 ms.
+const (
+	minRuns    = 4
+	minWaited  = 2
+	unlikeRuns = 10
+)
+
+// extent is the shortest and the longest of the runs of a site's range behind start-up, in ns; 0 if they are about alike or few.
+func (c *Case) extent(s *site) (shortest, longest float64) {
+	if s.rangeID == 0 {
+		return 0, 0
+	}
+	r, names, fromNs := &c.Trace.Ranges, c.Facts.RangeNames(), c.Steps.HostWindow().StartNs
+	var runs []float64
+	for i, id := range r.Name {
+		if names[id] == s.rangeID && r.StartNs[i] >= fromNs && r.DurNs[i] != model.OpenDurNs {
+			runs = append(runs, float64(r.DurNs[i]))
+		}
+	}
+	slices.Sort(runs)
+	if n := len(runs); n >= minRuns && runs[n-minWaited] >= unlikeRuns*runs[0] {
+		return runs[0], runs[n-1]
+	}
+	return 0, 0
+}
