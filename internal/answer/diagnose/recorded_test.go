@@ -25,11 +25,11 @@ type recording struct {
 
 // recordings are described in readers/spool/testdata/README.md.
 func recordings() []recording {
-	const spool = "../readers/spool/testdata/"
+	const spool = "../../readers/spool/testdata/"
 	return []recording{
 		{"tiny_kernels slow", spool + "tiny_kernels_slow.lacuna", 5, 5.335, "launch_bound", "tiny_kernels/slow"},
 		{"tiny_kernels fixed", spool + "tiny_kernels_fixed.lacuna", 5, 1.094, "", "tiny_kernels/fixed"},
-		{"data_loading slow", "../commands/demo/data_loading.lacuna", 6, 105.069, "input_pipeline", "data_loading/slow"},
+		{"data_loading slow", "../../faces/commands/demo/data_loading.lacuna", 6, 105.069, "input_pipeline", "data_loading/slow"},
 		{"host_sync slow", spool + "host_sync_slow.lacuna", 8, 14.976, "host_sync", "host_sync/slow"},
 	}
 }

@@ -85,7 +85,7 @@ func TestScripts(t *testing.T) {
 			if cache, err := os.UserCacheDir(); err == nil {
 				env.Setenv("XDG_CACHE_HOME", cache) // the recording library is compiled once, not in every script
 			}
-			fake, err := filepath.Abs("../nvml/testdata/fake.c")
+			fake, err := filepath.Abs("../../capture/nvml/testdata/fake.c")
 			env.Setenv("FAKE_NVML", fake) // the source of a stand-in for the driver's library
 			return errors.Join(err, captures(env.WorkDir))
 		},

@@ -120,7 +120,7 @@ func fakeDriver(t *testing.T) string {
 		t.Skip("no C compiler: the stand-in for the driver's library cannot be built")
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command(cc, "-DFAKE_INIT=0", "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "../nvml/testdata/fake.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-DFAKE_INIT=0", "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "../../capture/nvml/testdata/fake.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir

@@ -67,6 +67,7 @@ func TestHistoryGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	pagetest.Goldens(t, "plot", HistoryPlot(runs, courses))
+	pagetest.HTML(t, "plot", HistoryPlot(runs, courses))
 	d := xml.NewDecoder(strings.NewReader(HistorySVG(runs, courses)))
 	for {
 		if _, err := d.Token(); err == io.EOF {

@@ -65,6 +65,7 @@ func sampleKernels() *kernelreport.Report {
 
 func TestKernelGoldens(t *testing.T) {
 	pagetest.Goldens(t, "kernel", Kernel(sampleKernels(), sampleAdvice, KernelDetail{Top: 3}))
+	pagetest.HTML(t, "kernel", Kernel(sampleKernels(), sampleAdvice, KernelDetail{Top: 3}))
 	pagetest.Goldens(t, "kernel_whole", Kernel(sampleKernels(), sampleAdvice, KernelDetail{Top: 1, Whole: true}))
 	for _, test := range []struct {
 		file   string

@@ -82,6 +82,7 @@ var sampleAdvice = []page.Advice{{Command: "lacuna stats runs/a.json.gz -r phase
 
 func TestReportGoldens(t *testing.T) {
 	pagetest.Goldens(t, "report", Report(sampleReport(), sampleAdvice, Detail{}))
+	pagetest.HTML(t, "report", Report(sampleReport(), sampleAdvice, Detail{}))
 	for _, test := range []struct {
 		file   string
 		layout page.Layout

@@ -25,6 +25,7 @@ func TestWhatIfGoldens(t *testing.T) {
 	in := report.Input{Path: "runs/a.json.gz", Format: "kineto", Producer: "PyTorch profiler 2.11", Host: "node7",
 		GPUs: []report.GPU{{Name: "NVIDIA H200"}, {Name: "NVIDIA H200", Ordinal: 1}}}
 	pagetest.Goldens(t, "whatif", WhatIf(in, sampleWhatIf()))
+	pagetest.HTML(t, "whatif", WhatIf(in, sampleWhatIf()))
 	pagetest.Check(t, WhatIf(in, &report.WhatIf{Schema: 1}))
 }
 

@@ -84,21 +84,30 @@ func isCommand(list []page.Block, line string) bool {
 	return false
 }
 
-// Goldens checks a page and compares its forms with golden files: NAME_80.txt, NAME_40_ascii.txt, NAME.md and NAME.html.
+// Goldens checks a page and compares its forms with golden files: NAME_80.txt, NAME_40_ascii.txt and NAME.md.
 func Goldens(t *testing.T, name string, p *page.Page) {
 	t.Helper()
 	Check(t, p)
-	file := func(suffix string, write func(out *bytes.Buffer) error) {
-		var out bytes.Buffer
-		if err := write(&out); err != nil {
-			t.Fatal(err)
-		}
-		golden.File(t, "testdata/"+name+suffix, out.String())
+	file(t, name+"_80.txt", func(out *bytes.Buffer) error { return page.WriteText(out, p, page.Layout{Width: 80}) })
+	file(t, name+"_40_ascii.txt", func(out *bytes.Buffer) error {
+		return page.WriteText(out, p, page.Layout{Width: 40, ASCII: true})
+	})
+	file(t, name+".md", func(out *bytes.Buffer) error { return page.WriteMarkdown(out, p) })
+}
+
+// HTML compares a page's HTML with NAME.html: of a few answers, that have every block between them.
+func HTML(t *testing.T, name string, p *page.Page) {
+	t.Helper()
+	file(t, name+".html", func(out *bytes.Buffer) error { return page.WriteHTML(out, p) })
+}
+
+func file(t *testing.T, name string, write func(out *bytes.Buffer) error) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := write(&out); err != nil {
+		t.Fatal(err)
 	}
-	file("_80.txt", func(out *bytes.Buffer) error { return page.WriteText(out, p, page.Layout{Width: 80}) })
-	file("_40_ascii.txt", func(out *bytes.Buffer) error { return page.WriteText(out, p, page.Layout{Width: 40, ASCII: true}) })
-	file(".md", func(out *bytes.Buffer) error { return page.WriteMarkdown(out, p) })
-	file(".html", func(out *bytes.Buffer) error { return page.WriteHTML(out, p) })
+	golden.File(t, "testdata/"+name, out.String())
 }
 
 func forms(p *page.Page) map[string]func(*bytes.Buffer) error {
