@@ -25,7 +25,7 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 		return more
 	}
 	if tr.NoCalls {
-		add("no CUDA or HIP calls were recorded: who launched the GPU work, and why the GPU waited, cannot be told")
+		add("no CUDA or HIP calls were recorded: who launched the GPU work, and why the GPU waited, is unknown")
 	}
 	if tr.WindowsApart {
 		add("GPU work and host calls do not overlap in time: their clocks do not agree (kineto#996); idle time by host means nothing here")
@@ -34,7 +34,7 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 		add("%d of %d GPU operations %s launched before the capture began: by what is not known", n, tr.Work, either(n, "was", "were"))
 	}
 	if n := tr.WithoutCall - tr.LaunchedBefore; !tr.NoCalls && share(n, tr.Work) > noticeShare {
-		add("%d of %d GPU operations %s no launching call: why the GPU waited for them cannot be told", n, tr.Work, either(n, "has", "have"))
+		add("%d of %d GPU operations %s no launching call: why the GPU waited for them is unknown", n, tr.Work, either(n, "has", "have"))
 	}
 	if n := tr.StillQueued; share(n, tr.Launches) > noticeShare {
 		add("nothing was recorded of the last %d of %d launches: their work came after the end of the capture, or was lost with it", n, tr.Launches)
