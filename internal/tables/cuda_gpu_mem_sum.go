@@ -15,7 +15,7 @@ var cudaGPUMemTimeSum = Table{
 	Title: "Copies and memsets by kind, most time first",
 	Doc: `
 One row for each direction of copies, and one for memsets. Time is a share of the operations listed, not of
-wall time; copies that run side by side each count in full.
+wall time; concurrent copies each count in full.
 
 Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:  "nsys stats cuda_gpu_mem_time_sum",
