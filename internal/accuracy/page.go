@@ -64,7 +64,7 @@ func (p *Page) summary(b *strings.Builder) {
 				n, share(quantile(now.clear(), 0.5)))
 		}
 		gains, right := s.gainTally()
-		fmt.Fprintf(b, "\nError of the *gain*: %s on average over %d predictions (median %s); a gain was promised where there was none\n%d times.\n",
+		fmt.Fprintf(b, "\nError of the *gain*: %s on average over %d predictions (median %s); false promises: %d.\n",
 			share(gains.mean()), gains.Len(), share(quantile(gains.errors, 0.5)), right)
 		within1, within3, n := s.selfErrors()
 		fmt.Fprintf(b, "\nReplayed unchanged, by rules alone: within 1 %% in %d of %d captures, within 3 %% in %d.\n", within1, n, within3)
