@@ -47,7 +47,7 @@ var (
 var migrations embed.FS
 
 // ErrNone says that there is no history at a place.
-var ErrNone = errors.New("there is no history yet; start one with lacuna history add INPUT...")
+var ErrNone = errors.New("there is no history yet; lacuna history add INPUT... starts one")
 
 // busy is how long a writer of SQLite waits for another.
 const busy = 10 * time.Second
