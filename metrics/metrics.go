@@ -101,7 +101,7 @@ func (r *Run) Add(name, unit string, better Better, values ...float64) error {
 	}
 	for _, x := range values {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("measure %s: %v is no number", name, x)
+			return fmt.Errorf("measure %s: %v is not a number", name, x)
 		}
 	}
 	if m == nil && len(values) > 0 {

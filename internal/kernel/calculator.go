@@ -167,14 +167,14 @@ func ParseWhatIf(text string) (WhatIf, error) {
 			into = &w.SharedBytes
 			value, factor = sizeSuffix(value)
 		default:
-			return w, fmt.Errorf("%s: %q is nothing to vary; there are regs (registers a thread), smem (bytes of shared memory a block) and block (threads a block)", text, name)
+			return w, fmt.Errorf("%s: %q is nothing to vary; there are regs (registers per thread), smem (bytes of shared memory per block) and block (threads per block)", text, name)
 		}
 		if *into >= 0 {
 			return w, fmt.Errorf("%s: %s is given twice", text, name)
 		}
 		n, err := strconv.ParseUint(value, 10, 31)
 		if err != nil || n > math.MaxInt32/uint64(factor) {
-			return w, fmt.Errorf("%s: %q is no number that %s can be; try regs=64,smem=32k,block=256", text, part, name)
+			return w, fmt.Errorf("%s: %q is not a number that %s can be; try regs=64,smem=32k,block=256", text, part, name)
 		}
 		*into = int(n) * factor
 	}
@@ -210,7 +210,7 @@ type Calculation struct {
 func (k *Kernel) WhatIf(w WhatIf) (*Calculation, error) {
 	chip, ok := k.Chip()
 	if !ok {
-		return nil, fmt.Errorf("%s: its report lacks the attributes of the device that occupancy is calculated from", k.Launch.Base)
+		return nil, fmt.Errorf("%s: its report lacks the device attributes that occupancy is calculated from", k.Launch.Base)
 	}
 	now, ok := k.Resources()
 	if !ok {
@@ -230,13 +230,13 @@ func (k *Kernel) WhatIf(w WhatIf) (*Calculation, error) {
 	}
 	c := k.calculate(chip, r)
 	if w.SharedBytes > chip.MostSharedWithout {
-		c.Notes = append(c.Notes, fmt.Sprintf("more than %d bytes a block need dynamic shared memory and cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d)", chip.MostSharedWithout, r.SharedBytes))
+		c.Notes = append(c.Notes, fmt.Sprintf("more than %d bytes per block need dynamic shared memory and cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d)", chip.MostSharedWithout, r.SharedBytes))
 	}
 	if w.Registers >= 0 && w.Registers < now.Registers {
 		c.Notes = append(c.Notes, fmt.Sprintf("fewer registers than the compiler chose (%d) may spill to local memory: look at ptxas -v after __launch_bounds__ or -maxrregcount", now.Registers))
 	}
 	if w.Threads >= 0 && w.SharedBytes < 0 && r.SharedBytes > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("shared memory was left at %d bytes a block: give smem= if it grows with the block", r.SharedBytes))
+		c.Notes = append(c.Notes, fmt.Sprintf("shared memory was left at %d bytes per block: give smem= if it grows with the block size", r.SharedBytes))
 	}
 	if r.Threads%warpThreads != 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("the last warp of each block has %d idle lanes", warpThreads-r.Threads%warpThreads))

@@ -23,7 +23,7 @@ func TestGaps(t *testing.T) {
 		return out
 	}
 	basic := parts(reports["cs599k-gh200-2025.1-triton-basic"][0].Gaps())
-	if slices.Contains(basic, "how long it took") || !slices.Contains(basic, "why its warps wait") || slices.Contains(basic, "its achieved occupancy") {
+	if slices.Contains(basic, "its duration") || !slices.Contains(basic, "its warp stall reasons") || slices.Contains(basic, "its achieved occupancy") {
 		t.Errorf("basic set: %q", basic)
 	}
 	nothing := reports["cs599k-gh200-2025.1-memset"][0].Gaps()

@@ -141,7 +141,7 @@ func (r Resource) Words() string {
 	case L2:
 		return "L2 bandwidth"
 	case L2Tag:
-		return "lookups in L2"
+		return "L2 tag lookups"
 	case L2Out:
 		return "data from L2 to the SMs"
 	case L2In:

@@ -187,7 +187,7 @@ func (k *Kernel) shared() *Shared {
 func (m *Memory) Notes() []string {
 	var out []string
 	for _, a := range m.Accesses {
-		text := fmt.Sprintf("%s %ss: %s sectors a request", a.Space, a.Op, few(a.PerRequest))
+		text := fmt.Sprintf("%s %ss: %s sectors per request", a.Space, a.Op, few(a.PerRequest))
 		if a.Used.Known {
 			text += fmt.Sprintf(", %s of %d bytes of a sector used", few(a.Used.Value), SectorBytes)
 		}
@@ -197,12 +197,12 @@ func (m *Memory) Notes() []string {
 		out = append(out, text)
 	}
 	if m.Excessive.Known && m.Excessive.Value >= 0.05 {
-		out = append(out, percentText(m.Excessive.Value)+" of the sectors that global accesses ask for would not be needed if lanes accessed neighbours")
+		out = append(out, percentText(m.Excessive.Value)+" of the sectors that global accesses request would not be needed if accesses were coalesced")
 	}
 	if s := m.Shared; s != nil {
 		text := fmt.Sprintf("shared memory: %s of its wavefronts are bank conflicts", percentText(s.Conflicts))
 		if s.Conflicts >= 0.05 {
-			text += fmt.Sprintf(" (%s passes where one would do)", few(s.Ways))
+			text += fmt.Sprintf(" (%s-way on average)", few(s.Ways))
 		}
 		if !s.Exact {
 			text += ", arbitration included"
@@ -222,7 +222,7 @@ func (m *Memory) Notes() []string {
 		out = append(out, "DRAM moved "+few(m.Reuse.Value)+" times the bytes that the kernel can touch")
 	}
 	if m.AtomicBusiest.Known && m.AtomicBusiest.Value >= 0.1 {
-		out = append(out, fmt.Sprintf("atomics: the busiest slice of L2 is %s busy with them, the mean one %s", percentText(m.AtomicBusiest.Value), percentText(m.AtomicMean.Value)))
+		out = append(out, fmt.Sprintf("atomics: the busiest L2 slice is %s busy with them, the mean slice %s", percentText(m.AtomicBusiest.Value), percentText(m.AtomicMean.Value)))
 	}
 	return out
 }

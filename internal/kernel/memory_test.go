@@ -74,7 +74,7 @@ func TestMemoryOfPlantedFaults(t *testing.T) {
 	if m := of("memory_latency", 0); m.Reuse.Value < 1.5 {
 		t.Errorf("64 bytes of DRAM for a sector: %+v", m.Reuse)
 	}
-	if m := of("reduction", 0); !has(m.Notes(), "global reductions: 1 sectors a request") {
+	if m := of("reduction", 0); !has(m.Notes(), "global reductions: 1 sectors per request") {
 		t.Errorf("%q", m.Notes())
 	}
 	// Two arrays of 2^27 floats are read once.

@@ -223,29 +223,29 @@ func (m *Mix) Notes() []string {
 		if f.Fusion != nil {
 			text := fmt.Sprintf("of the %s arithmetic, %s are fused multiply-adds, %s sums, %s products", f.name, percentText(f.Fused), percentText(f.Adds), percentText(f.Products))
 			if f.Fusable >= fusable {
-				text += fmt.Sprintf(": fused, it would be up to %s less", percentText(f.Fusable))
+				text += fmt.Sprintf(": fused, up to %s less", percentText(f.Fusable))
 			}
 			out = append(out, text)
 		}
 	}
 	if m.Lanes.Known {
-		text := fmt.Sprintf("%.1f of 32 lanes work on average", m.Lanes.Value)
+		text := fmt.Sprintf("%.1f of 32 lanes are active on average", m.Lanes.Value)
 		if m.Branched.Known && m.Branched.Value-m.Lanes.Value >= 1 {
-			text += fmt.Sprintf(" (%.1f are in the branch, the rest of those are switched off by predicates)", m.Branched.Value)
+			text += fmt.Sprintf(" (%.1f are in the branch; the others of those are predicated off)", m.Branched.Value)
 		}
 		out = append(out, text)
 	}
 	if m.Divergent.Known && m.Divergent.Value >= 0.01 {
-		out = append(out, "in "+percentText(m.Divergent.Value)+" of the branches the lanes of a warp part")
+		out = append(out, percentText(m.Divergent.Value)+" of the branches diverge")
 	}
 	if c := m.Share(ClassConversion); c.Known && c.Value >= 0.05 {
 		out = append(out, percentText(c.Value)+" of the instructions convert between types")
 	}
 	if m.Narrow.Known && m.Narrow.Value >= 0.1 {
-		out = append(out, percentText(m.Narrow.Value)+" of the global loads and stores move at most 2 bytes a lane")
+		out = append(out, percentText(m.Narrow.Value)+" of the global loads and stores move at most 2 bytes per lane")
 	}
 	if m.Wide.Known && m.Wide.Value >= 0.1 {
-		out = append(out, percentText(m.Wide.Value)+" of the global loads and stores move 16 bytes a lane or more")
+		out = append(out, percentText(m.Wide.Value)+" of the global loads and stores move 16 bytes per lane or more")
 	}
 	return out
 }

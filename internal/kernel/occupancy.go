@@ -132,7 +132,7 @@ func steps(chip Chip, r Resources, o *Occupancy) []Step {
 	if best.Threads > 0 {
 		best.Words = fmt.Sprintf("blocks of %d threads (now %d)", best.Threads, r.Threads)
 		if r.SharedBytes > 0 {
-			best.Words += " with the same shared memory a block"
+			best.Words += " with the same shared memory per block"
 		}
 		out = append(out, best)
 	}
@@ -157,7 +157,7 @@ func sameBlock(chip Chip, r Resources, blocks int) (Step, bool) {
 			return Step{}, false
 		}
 		s.Registers = fits.Registers
-		words = append(words, fmt.Sprintf("at most %d registers a thread (now %d)", s.Registers, r.Registers))
+		words = append(words, fmt.Sprintf("at most %d registers per thread (now %d)", s.Registers, r.Registers))
 	}
 	if now.Shared < target {
 		most := chip.SharedBytes/target/chip.SharedStep*chip.SharedStep - chip.SharedDriverBytes
@@ -165,7 +165,7 @@ func sameBlock(chip Chip, r Resources, blocks int) (Step, bool) {
 			return Step{}, false
 		}
 		s.SharedBytes = most
-		words = append(words, fmt.Sprintf("at most %d bytes of shared memory a block (now %d)", most, r.SharedBytes))
+		words = append(words, fmt.Sprintf("at most %d bytes of shared memory per block (now %d)", most, r.SharedBytes))
 	}
 	if words == nil { // the carveout alone is too small
 		words = append(words, "a larger shared memory carveout (cudaFuncAttributePreferredSharedMemoryCarveout)")

@@ -59,8 +59,8 @@ func TestOccupancyLimiterAndStep(t *testing.T) {
 		limiter string
 		step    string
 	}{
-		{"low_occupancy", 0, LimitShared, "at most 115712 bytes of shared memory a block (now 204800)"},
-		{"spill_launch_bounds", 1, LimitRegisters, "at most 64 registers a thread (now 73)"},
+		{"low_occupancy", 0, LimitShared, "at most 115712 bytes of shared memory per block (now 204800)"},
+		{"spill_launch_bounds", 1, LimitRegisters, "at most 64 registers per thread (now 73)"},
 		{"gemm", 0, "", ""},
 	} {
 		o := reports[c.report][c.at].Occupancy()
@@ -117,9 +117,9 @@ func TestWhatIf(t *testing.T) {
 		{"block=2000", 0, "", "1 to 1024"},
 		{"smem=1m", 0, "", "at most 232448"},
 		{"regs", 0, "", "NAME=NUMBER"},
-		{"regs=-1", 0, "", "no number"},
+		{"regs=-1", 0, "", "is not a number"},
 		{"regs=64,regs=32", 0, "", "twice"},
-		{"smem=4000000k", 0, "", "no number"},
+		{"smem=4000000k", 0, "", "is not a number"},
 		{"warps=4", 0, "", "nothing to vary"},
 	} {
 		w, err := ParseWhatIf(c.text)

@@ -131,11 +131,11 @@ var rareParts = []struct {
 	class         Class
 }{
 	{"idc__", "the constant cache", Compute},
-	{"sm__inst_executed_pipe_adu", "the unit for addresses that differ by lane", Compute},
-	{"sm__inst_executed_pipe_cbu", "the branch unit", Compute},
+	{"sm__inst_executed_pipe_adu", "the address divergence unit (ADU)", Compute},
+	{"sm__inst_executed_pipe_cbu", "the branch unit (CBU)", Compute},
 	{"sm__inst_executed_pipe_uniform", "the uniform pipe", Compute},
-	{"sm__mio", "the way to memory and special functions", MemoryL1},
-	{"sm__memory_throughput", "the memory part of an SM", MemoryL1},
+	{"sm__mio", "the memory input/output queue (MIO)", MemoryL1},
+	{"sm__memory_throughput", "the SM's memory pipelines", MemoryL1},
 	{"l1tex__", "L1 and shared memory", MemoryL1},
 	{"lts__", "L2", MemoryL2},
 	{"dram__", "DRAM", MemoryDRAM},
@@ -165,7 +165,7 @@ func (p Part) class() Class {
 func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	us, timed := k.Microseconds()
 	if timed && us < launchUs {
-		return Launch, fmt.Sprintf("it lasts %.1f µs, of which its start and its end are a good part", us)
+		return Launch, fmt.Sprintf("it takes %.1f µs, of which start and end are a large part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
 	if known && most >= limitFrom {
@@ -180,7 +180,7 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	grid, ok1 := k.GridBlocks()
 	sms, ok2 := k.SMs()
 	if ok1 && ok2 && grid < sms {
-		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs without work, and no unit of the device is busy", grid, sms-grid, sms)
+		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs idle, and no unit of the GPU is busy", grid, sms-grid, sms)
 	}
 	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom), what.Words(), percentText(most))
 	if stalls := k.Stalls(); stalls != nil {
@@ -219,7 +219,7 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 	}
 	if !what.doesTheWork() {
 		if _, ok := k.Lanes(); !ok && what.class() == Compute {
-			why += "; whether that is work or waste cannot be told from this report"
+			why += "; this report does not show whether that is work or waste"
 		}
 		return what.class(), why
 	}
@@ -230,7 +230,7 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 	case !measured:
 		return what.class(), why + "; whether all of that is needed was not measured"
 	}
-	return NearLimit, why + ", and no counter says that part of it is wasted"
+	return NearLimit, why + ", and no counter shows waste"
 }
 
 // doesTheWork says that the resource does what must be done, rather than being one way to do it: L1,
@@ -268,7 +268,7 @@ func (k *Kernel) waste(r Resource) (what string, measured bool) {
 		return "", false
 	}
 	if lanes < fullLanes {
-		return fmt.Sprintf("only %.1f of 32 lanes work", lanes), true
+		return fmt.Sprintf("only %.1f of 32 lanes are active", lanes), true
 	}
 	if r == FMA {
 		f := k.fusion("ffma", "fadd", "fmul")
@@ -276,7 +276,7 @@ func (k *Kernel) waste(r Resource) (what string, measured bool) {
 			return "", false
 		}
 		if f.Fusable >= fusable {
-			return "adds and products are not fused", true
+			return "multiplies and adds are not fused", true
 		}
 	}
 	return "", true

@@ -43,16 +43,16 @@ type Slots struct {
 
 // Groups of stall reasons.
 const (
-	WaitsForMemory    = "waiting for global or local memory"
-	WaitsForShared    = "waiting for shared memory or special functions"
-	WaitsInQueue      = "waiting for room in the queue of a unit"
-	WaitsForPipe      = "waiting for a busy arithmetic pipe or the dispatcher"
-	WaitsForOthers    = "waiting for other warps"
-	WaitsForFixed     = "waiting for the previous instruction's fixed latency"
-	WaitsForCode      = "waiting for instructions"
-	WaitsForConstants = "waiting for constants"
-	WaitsForMatrix    = "waiting for matrix products"
-	WaitsForStores    = "waiting for stores at the end"
+	WaitsForMemory    = "Long Scoreboard: waiting for L1TEX results"
+	WaitsForShared    = "Short Scoreboard: waiting for shared memory or XU"
+	WaitsInQueue      = "LG, MIO, Tex Throttle: waiting for room in a queue"
+	WaitsForPipe      = "Math Pipe Throttle, Dispatch: waiting for a busy pipe"
+	WaitsForOthers    = "Barrier, Membar: waiting for other warps"
+	WaitsForFixed     = "Wait: fixed latency of the previous instruction"
+	WaitsForCode      = "No Instruction, Branch Resolving: waiting for code"
+	WaitsForConstants = "IMC Miss: waiting for constants"
+	WaitsForMatrix    = "GMMA: waiting for tensor cores"
+	WaitsForStores    = "Drain: waiting for stores at the end"
 	NoWait            = "issuing or ready"
 	WaitsElse         = "other"
 )
@@ -60,25 +60,25 @@ const (
 // reasons says what each reason means. "wait" is a dependency of fixed latency, not the memory;
 // "not_selected" is a warp that was ready while another was chosen: normal, and good in bulk.
 var reasons = []struct{ Name, Group, Words string }{
-	{"long_scoreboard", WaitsForMemory, "data from global, local, texture or surface memory"},
-	{"short_scoreboard", WaitsForShared, "data from shared memory, or the result of a special function or a conversion"},
-	{"mio_throttle", WaitsInQueue, "room in the queue to shared memory and special functions"},
-	{"lg_throttle", WaitsInQueue, "room in the queue to global and local memory"},
-	{"tex_throttle", WaitsInQueue, "room in the queue to the texture unit"},
-	{"math_pipe_throttle", WaitsForPipe, "an arithmetic pipe that is busy"},
-	{"barrier", WaitsForOthers, "the other warps of the block at a barrier"},
-	{"membar", WaitsForOthers, "a memory fence: earlier writes to be visible"},
-	{"wait", WaitsForFixed, "the fixed latency of an instruction just issued"},
-	{"branch_resolving", WaitsForCode, "the target of a branch"},
-	{"no_instruction", WaitsForCode, "the next instruction: not in the instruction cache, or after a jump"},
-	{"imc_miss", WaitsForConstants, "a constant that is not in the constant cache"},
-	{"gmma", WaitsForMatrix, "asynchronous matrix products of the warp group"},
-	{"drain", WaitsForStores, "stores to leave before the warp can end"},
-	{"dispatch_stall", WaitsForPipe, "the dispatcher, which held the instruction back: registers in one bank, or a unit not free"},
-	{"sleeping", WaitsElse, "the end of a sleep that the code asked for"},
-	{"misc", WaitsElse, "something rare"},
-	{"not_selected", NoWait, "nothing: it was ready, and another warp was chosen"},
-	{"selected", NoWait, "nothing: it issued"},
+	{"long_scoreboard", WaitsForMemory, "Long Scoreboard (L1TEX results: global, local, texture or surface memory)"},
+	{"short_scoreboard", WaitsForShared, "Short Scoreboard (shared memory, or the result of a special function or a conversion)"},
+	{"mio_throttle", WaitsInQueue, "MIO Throttle (the queue to shared memory and special functions is full)"},
+	{"lg_throttle", WaitsInQueue, "LG Throttle (the queue to global and local memory is full)"},
+	{"tex_throttle", WaitsInQueue, "Tex Throttle (the queue to the texture unit is full)"},
+	{"math_pipe_throttle", WaitsForPipe, "Math Pipe Throttle (the arithmetic pipe is busy)"},
+	{"barrier", WaitsForOthers, "Barrier (the other warps of the block)"},
+	{"membar", WaitsForOthers, "Membar (a memory fence: earlier writes must become visible)"},
+	{"wait", WaitsForFixed, "Wait (fixed latency of the previous instruction)"},
+	{"branch_resolving", WaitsForCode, "Branch Resolving (the target of a branch)"},
+	{"no_instruction", WaitsForCode, "No Instruction (not in the instruction cache, or after a jump)"},
+	{"imc_miss", WaitsForConstants, "IMC Miss (a constant is not in the constant cache)"},
+	{"gmma", WaitsForMatrix, "GMMA (asynchronous tensor core work of the warp group)"},
+	{"drain", WaitsForStores, "Drain (stores must leave before the warp can end)"},
+	{"dispatch_stall", WaitsForPipe, "Dispatch Stall (register bank conflict, or a unit is not free)"},
+	{"sleeping", WaitsElse, "Sleeping (the code asked for it)"},
+	{"misc", WaitsElse, "Misc (a rare reason)"},
+	{"not_selected", NoWait, "Not Selected (ready, but another warp was chosen)"},
+	{"selected", NoWait, "Selected (issued)"},
 }
 
 // sampleNames is reasons that have another name among the samples.
@@ -230,9 +230,9 @@ func (s *Stalls) Words() string {
 	}
 	var parts []string
 	for _, r := range top[:min(2, len(top))] {
-		parts = append(parts, percentText(r.Share)+" for "+r.Words)
+		parts = append(parts, percentText(r.Share)+" in "+r.Words)
 	}
-	text := "of their time between instructions, warps waited " + strings.Join(parts, ", and ")
+	text := "of their time between instructions, warps spent " + strings.Join(parts, ", and ")
 	if s.Slots != nil {
 		text += "; an instruction was issued in " + percentText(s.Slots.Issued) + " of the cycles"
 	}

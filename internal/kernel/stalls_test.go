@@ -83,7 +83,7 @@ func TestStallsNeedAWhole(t *testing.T) {
 func TestStallWords(t *testing.T) {
 	reports := corpusReports(t)
 	got := reports["barrier_stalls"][0].Stalls().Words()
-	if !strings.Contains(got, "other warps of the block at a barrier") || !strings.Contains(got, "of the cycles") {
+	if !strings.Contains(got, "in Barrier (the other warps of the block)") || !strings.Contains(got, "of the cycles") {
 		t.Error(got)
 	}
 }

@@ -20,7 +20,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	text := fmt.Sprintf("%s: is no profile that lacuna reads (%s)", e.Path, e.What)
+	text := fmt.Sprintf("%s: is not a profile that lacuna reads (%s)", e.Path, e.What)
 	if e.Try != "" {
 		text += "; " + e.Try
 	}

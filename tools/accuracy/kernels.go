@@ -43,7 +43,7 @@ func runKernels(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		set.Title = fmt.Sprintf("held-out kernels, set %d, since the causes of what was wrong were mended", i)
+		set.Title = fmt.Sprintf("held-out kernels, set %d, after the causes of its errors were fixed", i)
 		if folder == *corpus {
 			set.Title = "the corpus, which was seen while the rules were made"
 		}

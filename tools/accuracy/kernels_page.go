@@ -85,9 +85,9 @@ func (s *kernelSet) summary() [][2]string {
 	return [][2]string{
 		{"planted fault first", of(first, faults)},
 		{"planted fault first or second", of(second, faults)},
-		{"repaired kernels accused of it", of(accused, fixed)},
-		{"healthy kernels accused of anything", of(alarms, healthy)},
-		{"accused of what shows, but buys nothing", of(believed, nothing)},
+		{"fixed kernels still reported", of(accused, fixed)},
+		{"healthy kernels with any finding", of(alarms, healthy)},
+		{"findings on faults that gain nothing", of(believed, nothing)},
 		{"predicted gain's logarithm within 25 %", of(near, pairs)},
 		{"measured time inside the range", of(inside, pairs)},
 		{"median width of the range, high over low", fmt.Sprintf("%.2f", middle(widths))},
@@ -116,7 +116,7 @@ func middle(v []float64) float64 {
 
 func (s *kernelSet) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## Each kernel: %s\n\n", s.Title)
-	b.WriteString("Times as shares of the slow kernel's; log off is the error of the logarithm of the gain, in bold over 25 %; a measured share in bold is outside the range.\n\n")
+	b.WriteString("Times as shares of the slow kernel's; log off is the error of the logarithm of the gain, in bold over 25 %; a\nmeasured share in bold is outside the range.\n\n")
 	b.WriteString("| case | kernel | known | found, with confidence | predicted | range | measured | log off | then |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range s.Kernels {
 		k := &s.Kernels[i]
@@ -132,9 +132,9 @@ func (k *measuredKernel) known() string {
 	case k.Healthy:
 		return "healthy"
 	case k.NoGain && k.Variant == "slow":
-		return strings.Join(k.Rules, " or ") + " shows, repair buys nothing"
+		return strings.Join(k.Rules, " or ") + " shows, fix gains nothing"
 	case k.Variant == "fixed":
-		return "repaired of " + strings.Join(k.Rules, " or ")
+		return "fixed: " + strings.Join(k.Rules, " or ")
 	}
 	return strings.Join(k.Rules, " or ")
 }

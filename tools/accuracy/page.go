@@ -34,7 +34,7 @@ func (p *Page) Write(w io.Writer) error {
 		for _, part := range []struct {
 			title string
 			write func(*strings.Builder)
-		}{{"The repair made once more", s.controls}, {"The step as it is", s.captures}, {"What is found", s.verdicts}} {
+		}{{"The fix applied once more", s.controls}, {"The step as it is", s.captures}, {"What is found", s.verdicts}} {
 			fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", part.title)
 			part.write(b)
 			b.WriteString("\n</details>\n")
@@ -53,18 +53,18 @@ func (p *Page) summary(b *strings.Builder) {
 		var rows [][]string
 		for _, kind := range []string{"scheduling", "kernels"} {
 			under, clock, free, freeShare := s.tallies(kind)
-			rows = append(rows, under.row(kindWords[kind]+", under the same tool"), clock.row(kindWords[kind]+", under the same tool, by the program's clock"), free.row(kindWords[kind]+", without a tool"),
+			rows = append(rows, under.row(kindWords[kind]+", under the same tool"), clock.row(kindWords[kind]+", under the same tool, by the program's own timer"), free.row(kindWords[kind]+", without a tool"),
 				freeShare.row(kindWords[kind]+", without a tool, as a share of the step before"))
 		}
 		now := s.nowTally()
 		rows = append(rows, now.row("the step as it is, without a tool"))
 		table(b, []string{"predicted step", "n", "mean error", "median", "largest", "truth in range", "median width of the range"}, "lrrrrrr", rows)
 		if n := now.vague(); n > 0 {
-			fmt.Fprintf(b, "\nOf the steps as they are, %d have a range wider than half of the estimate: the report gives those as \"takes A to B ms; this capture cannot tell better\". The other ranges are %s wide in the median.\n",
+			fmt.Fprintf(b, "\nOf the steps as they are, %d have a range wider than half of the estimate: the report gives those as \"takes A to B\nms; this capture cannot tell better\". The other ranges are %s wide in the median.\n",
 				n, share(quantile(now.clear(), 0.5)))
 		}
 		gains, right := s.gainTally()
-		fmt.Fprintf(b, "\nError of the *gain*: %s on average over %d predictions (median %s); a gain was promised where there was none %d times.\n",
+		fmt.Fprintf(b, "\nError of the *gain*: %s on average over %d predictions (median %s); false promises: %d.\n",
 			share(gains.mean()), gains.Len(), share(quantile(gains.errors, 0.5)), right)
 		within1, within3, n := s.selfErrors()
 		fmt.Fprintf(b, "\nReplayed unchanged, by rules alone: within 1 %% in %d of %d captures, within 3 %% in %d.\n", within1, n, within3)

@@ -42,7 +42,7 @@ func judge(c *Capture) Verdict {
 	}
 	if v.Base && c.Cure != nil && !byPresence(c.Rule) {
 		if gain := 1 - c.Cure.StepMs()/c.Variant.StepMs(); gain < leastGain {
-			v.Out = fmt.Sprintf("what was planted costs nothing there: its repair takes %.1f %% less by the program's clock", 100*gain)
+			v.Out = fmt.Sprintf("the planted fault costs nothing there: its fix saves %.1f %% by the program's own timer", 100*gain)
 		}
 	}
 	for i := range c.Report.Findings {

@@ -78,7 +78,7 @@ func (p *Page) spread(b *strings.Builder) {
 	if len(rows) == 0 {
 		return
 	}
-	b.WriteString("\n## Whether the ranges are wide enough\n\nAll folders together. *Wanted*: by what the bounds' distances from the estimate would have to be multiplied to hold nine truths in ten; under 1, the ranges are wide enough. *Leave one out*: the same from all programs but one, and how many truths of the program that was left out it holds.\n\n")
+	b.WriteString("\n## Whether the ranges are wide enough\n\nAll folders together. *Wanted*: by what the bounds' distances from the estimate would have to be multiplied to hold\nnine truths in ten; under 1, the ranges are wide enough. *Leave one out*: the same from all programs but one, and\nhow many truths of the program that was left out it holds.\n\n")
 	table(b, []string{"what", "programs", "in range", "", "wanted", "leave one out", "holds"}, "lrrrrrr", rows)
 }
 

@@ -35,7 +35,7 @@ func (s *Set) predictions(b *strings.Builder) {
 	if len(s.Predictions) == 0 {
 		return
 	}
-	b.WriteString("\n### The step after a repair\n\nUnder the same tool: the step after as a share of the step before. Without: ms. Noise: half of what lies between the fastest and the slowest timing of the repaired program.\n\n")
+	b.WriteString("\n### The step after a fix\n\nUnder the same tool: the step after as a share of the step before. Without: ms. Noise: half of what lies between the\nfastest and the slowest timing of the fixed program.\n\n")
 	var rows [][]string
 	for _, p := range s.Predictions {
 		row := []string{p.Case + " " + p.Variant.Name + " → " + p.Fixed.Name, "`" + strings.Join(p.Changes, " ") + "`", p.Format}
@@ -69,7 +69,7 @@ func (p *Prediction) gainCell() string {
 	cell := digits(p.FreeGain.Ms) + " / " + digits(truth)
 	switch {
 	case p.vain():
-		cell += " **(in vain)**"
+		cell += " **(false promise)**"
 	case truth > 0:
 		cell += " (" + signed(ErrorOf(p.FreeGain.Ms, truth)) + ")"
 	}
@@ -88,7 +88,7 @@ func (s *Set) controls(b *strings.Builder) {
 			said = "gain " + c.Again.Gain.String() + " ms of " + digits(c.Now.Ms)
 		}
 		if c.vain() {
-			said += " **(in vain)**"
+			said += " **(false promise)**"
 		}
 		rows = append(rows, []string{c.Case + " " + c.Variant.Name, c.Format, "`" + strings.Join(c.Again.Changes, " ") + "`", said})
 	}

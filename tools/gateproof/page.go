@@ -19,8 +19,9 @@ func write(w io.Writer, pool []measured, suites, trials int) {
 
 `+"`lacuna diff`, `check` and `bench`"+` judge by one rule (decisions/0008-verdicts.md). This page simulates it. Steps are
 stretches of steps measured on an H200 (bench/gpu/gate: three loops, twelve processes each); runs scatter by the
-stated coefficient of variation (CV) of their medians, log-normal, and by a kind of noise on top. Two sides run in turn, six runs each unless
-stated. A suite is %d measures judged together, independent of each other, which is the hard case. Seed %d:
+stated coefficient of variation (CV) of their medians, log-normal, and by a kind of noise on top. Two sides run in
+turn, six runs each unless stated. A suite is %d measures judged together, independent of each other, which is the
+hard case. Seed %d:
 
     go run ./tools/gateproof          # about a minute of one core; the same page each time
 
@@ -78,7 +79,7 @@ func writeRepeats(w io.Writer, pool []measured, trials int) {
 }
 
 func writeAlarms(w io.Writer, pool []measured, suites int) {
-	fmt.Fprintf(w, "\n## False alarms\n\nSuites of a hundred in which a rule says slower of any measure though nothing changed; %d suites a row.\n\n"+
+	fmt.Fprintf(w, "\n## False alarms\n\nOf a hundred suites without any change, how many a rule calls slower in at least one measure; %d suites per row.\n\n"+
 		"| noise | CV, %% | %s |\n|---|--:|%s", suites, ruleNames(), align(len(rules)))
 	lines := make([]string, len(weathers)*len(levels))
 	worst := make([]float64, len(lines))
@@ -97,13 +98,13 @@ func writeAlarms(w io.Writer, pool []measured, suites int) {
 		io.WriteString(w, l)
 		most, all = math.Max(most, worst[i]), all+worst[i]/float64(len(lines))
 	}
-	fmt.Fprintf(w, "\nOver all %d suites lacuna's are %.2f of a hundred; in one row at most %.1f, where the standard error of one in a hundred is %.1f.\n",
+	fmt.Fprintf(w, "\nOver all %d suites lacuna raises %.2f per hundred; in one row at most %.1f, where the standard error of one per\nhundred is %.1f.\n",
 		len(lines)*suites, all, most, 100*math.Sqrt(0.01*0.99/float64(suites)))
 }
 
 func writePower(w io.Writer, pool []measured, trials int) {
-	fmt.Fprintf(w, "\n## Power\n\nA change of so much, %d trials a cell: of a hundred, how many lacuna finds, judging 20 measures together. Changes of 2 %% and less are none to it.\n\n"+
-		"| CV, %% | runs a side | %s |\n|--:|--:|%s", trials, cells("%.2g %%", percent(effects)), align(len(effects)))
+	fmt.Fprintf(w, "\n## Power\n\nOf a hundred changes of the given size, how many lacuna finds; %d trials per cell, 20 measures judged together.\nChanges of 2 %% and less count as no change.\n\n"+
+		"| CV, %% | runs per side | %s |\n|--:|--:|%s", trials, cells("%.2g %%", percent(effects)), align(len(effects)))
 	n := len(levels) * len(sides)
 	found := make([][]float64, n)
 	wrong := make([]float64, n)
@@ -122,8 +123,8 @@ func writePower(w io.Writer, pool []measured, trials int) {
 		fmt.Fprintf(w, "| %.1f | %d | %s |\n", 100*levels[i/len(sides)], sides[i%len(sides)], cells("%.0f", row))
 		most = math.Max(most, wrong[i])
 	}
-	fmt.Fprintf(w, "\nWhat is not found is undecided: of changes of 3 %% and more at most %.1f of a hundred are called the same, or faster.\n", most)
-	fmt.Fprintf(w, "\nA change of 5 %%, six runs a side, by each rule:\n\n| noise | CV, %% | %s |\n|---|--:|%s", ruleNames(), align(len(rules)))
+	fmt.Fprintf(w, "\nWhat is not found is inconclusive: of changes of 3 %% and more at most %.1f of a hundred are called the same, or faster.\n", most)
+	fmt.Fprintf(w, "\nA change of 5 %%, six runs per side, by each rule:\n\n| noise | CV, %% | %s |\n|---|--:|%s", ruleNames(), align(len(rules)))
 	lines := make([]string, len(weathers)*3)
 	parallel(len(lines), func(i int) {
 		under, level := weathers[i/3], levels[i%3]
@@ -141,8 +142,8 @@ func percent(shares []float64) (out []float64) {
 }
 
 func writeNeeded(w io.Writer, pool []measured, trials int) {
-	fmt.Fprintf(w, "\n## Runs needed\n\nWhere six runs a side leave a change of 5 %% undecided, lacuna says how many would decide. As many were made anew.\n\n"+
-		"| CV, %% | undecided with six, of 100 | runs said, median | of those decided, of 100 |\n|--:|--:|--:|--:|\n")
+	fmt.Fprintf(w, "\n## Runs needed\n\nWhere a change of 5 %% is inconclusive with six runs per side, lacuna says how many would decide. That many new runs\nwere made.\n\n"+
+		"| CV, %% | inconclusive with six, of 100 | runs advised, median | of those decided, of 100 |\n|--:|--:|--:|--:|\n")
 	list := []float64{0.01, 0.02, 0.03, 0.05}
 	lines := make([]string, len(list))
 	parallel(len(list), func(i int) {

@@ -10,16 +10,17 @@ import (
 func page(w io.Writer, list []series) {
 	fmt.Fprintf(w, `# Change points, measured
 
-Made by `+"`go run ./tools/seriesproof ../shared/corpus/series >docs/gate-series.md`"+`. How they are found: `+"`internal/base/changepoint`"+`.
+Made by `+"`go run ./tools/seriesproof ../shared/corpus/series >docs/gate-series.md`"+`. How they are found:
+`+"`internal/base/changepoint`"+`.
 
-Compared with Apache Otava's algorithm at three settings (window, p, least magnitude); the first is its default today.
-Ours of it meets the ten lists of change points in Otava's own tests. A point found counts if it is at most %d points from one marked, each
-marked point once. A drift of ours counts at both of its ends.
+Compared with Apache Otava's algorithm at three settings (window, p, least magnitude); the first is its default
+today. Our implementation of it meets the ten lists of change points in Otava's own tests. A point found counts if it
+is at most %d points from a marked one, each marked point once. A drift of ours counts at both of its ends.
 
 ## By people's marks
 
-Each cell is precision / recall. The people of TCPD disagree: nobody can agree with all of them. Some marked trends and seasons, at which
-neither algorithm aims.
+Each cell is precision / recall. The people of TCPD disagree: nobody can agree with all of them. Some marked trends
+and seasons, which neither algorithm looks for.
 
 `, margin)
 	all := finders()
@@ -55,7 +56,7 @@ neither algorithm aims.
 
 // windows is the series with anomaly windows: everything outside is a false alarm.
 func windows(w io.Writer, list []series, all []finder) {
-	fmt.Fprintf(w, "\n## Anomaly windows (NAB)\n\nWindows with a point found in them, of those marked / points found outside. A level that really moves outside of a window is counted against the finder: the marks are of anomalies.\n\n")
+	fmt.Fprintf(w, "\n## Anomaly windows (NAB)\n\nWindows with a point found in them, of those marked / points found outside. A level that really moves outside of a\nwindow counts against the finder: the marks are of anomalies.\n\n")
 	head(w, "series", "points", "windows", all)
 	for _, s := range list {
 		if s.kind != "human windows" {
@@ -89,7 +90,7 @@ func windows(w io.Writer, list []series, all []finder) {
 
 // repeated is MongoDB's one series laid end to end.
 func repeated(w io.Writer, list []series, all []finder) {
-	fmt.Fprintf(w, "\n## One series again and again (MongoDB)\n\nNumbers of change points. All but the first are 173 points 2, 3, 7 and 14 times; what MongoDB's own E-divisive with permutations counts stands beside.\n\n")
+	fmt.Fprintf(w, "\n## One series again and again (MongoDB)\n\nNumbers of change points. All but the first are 173 points 2, 3, 7 and 14 times; MongoDB's own\nE-divisive with permutations is beside them.\n\n")
 	head(w, "series", "points", "MongoDB's", all)
 	for _, s := range list {
 		if s.expected < 0 {
@@ -121,7 +122,7 @@ func unlabelled(w io.Writer, list []series, all []finder) {
 
 // simulated is noise of known kind, on which nothing was tuned by hand but falseAlarms.
 func simulated(w io.Writer, all []finder) {
-	fmt.Fprintf(w, "\n## Simulated\n\n%d series a cell. First: series without any change in which something is found (less is better; the aim is 1 %%). Then series with one shift in the middle, by standard deviations of the noise, that is found within the margin (more is better).\n\n", trials)
+	fmt.Fprintf(w, "\n## Simulated\n\n%d series per cell. First: series without any change in which something is found (less is better; the aim is 1 %%).\nThen series with one shift in the middle, by standard deviations of the noise, that is found within the margin (more\nis better).\n\n", trials)
 	head(w, "noise", "points", "shift", all)
 	for _, d := range draws() {
 		for _, n := range []int{20, 100, 400} {

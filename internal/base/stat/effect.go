@@ -92,7 +92,7 @@ func Compare(q Question) Effect {
 	before, after := medians(q.Before), medians(q.After)
 	e := Effect{RunsBefore: len(before), RunsAfter: len(after)}
 	if lost := given - len(before) - len(after); lost > 0 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d runs are passed over: without samples, or with one that is no number", lost, given))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d runs are passed over: without samples, or with one that is not a number", lost, given))
 	}
 	if len(before) == 0 || len(after) == 0 {
 		e.Low, e.High = math.Inf(-1), math.Inf(1)

@@ -144,3 +144,30 @@ func FormatBytes(n int64) string {
 	s := ScaleOf(Bytes, float64(n))
 	return s.Int(n) + " " + s.symbol
 }
+
+// FormatMemory is the size of a memory: 512 bytes, 48 KiB, 60 MiB, 140 GiB; binary, as memories are built.
+// Three digits are enough: an H200's 150,110,011,392 bytes are 140 GiB.
+func FormatMemory(n int64) string {
+	v, symbol := float64(n), ""
+	for _, s := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if v < 1024 {
+			break
+		}
+		v, symbol = v/1024, s
+	}
+	if symbol == "" {
+		return group(strconv.FormatInt(n, 10)) + " bytes"
+	}
+	digits := 0
+	switch {
+	case v < 10:
+		digits = 2
+	case v < 100:
+		digits = 1
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	if digits > 0 {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return group(text) + " " + symbol
+}

@@ -154,6 +154,11 @@ func TestScale(t *testing.T) {
 	if got := FormatBytes(4096); got != "4.096 kB" {
 		t.Errorf("FormatBytes(4096) = %q", got)
 	}
+	for n, want := range map[int64]string{512: "512 bytes", 49152: "48 KiB", 62_914_560: "60 MiB", 150_110_011_392: "140 GiB", 1_572_864: "1.5 MiB"} {
+		if got := FormatMemory(n); got != want {
+			t.Errorf("FormatMemory(%d) = %q, want %q", n, got, want)
+		}
+	}
 }
 
 // No value prints with more than three digits before the point on the scale made for it, seconds apart.

@@ -20,7 +20,7 @@ func openRegular(path string, follow bool) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is no regular file")
+		err = errors.New("is not a regular file")
 	}
 	if err != nil {
 		_ = f.Close()

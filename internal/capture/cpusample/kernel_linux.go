@@ -81,7 +81,7 @@ func permitted(o Options) (a unix.PerfEventAttr, s Stats, limits []*Error, err e
 	if is(err, unix.EINVAL) && o.Switches {
 		a.Bits &^= unix.PerfBitContextSwitch
 		if err = try(&a); err == nil {
-			limits = append(limits, &Error{Why: "context switches are not recorded: this kernel does not know how"})
+			limits = append(limits, &Error{Why: "context switches are not recorded: this kernel does not support it"})
 		}
 	}
 	for _, l := range limits {

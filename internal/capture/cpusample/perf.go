@@ -95,7 +95,7 @@ type kernel interface {
 // called all the same. An error is an *Error, which says what forbids it and what to do.
 func Start(ctx context.Context, o Options) (*Session, error) {
 	if o.Pid <= 0 {
-		return nil, fmt.Errorf("sampling process %d: is no process", o.Pid)
+		return nil, fmt.Errorf("sampling process %d: is not a process", o.Pid)
 	}
 	opened, err := attach(o.Pid, o)
 	if err != nil {
@@ -229,10 +229,10 @@ func (s *Stats) remarks() (out []string) {
 		return fmt.Sprintf("%d of %d samples (%.0f%%)", n, s.Samples, 100*float64(n)/float64(s.Samples))
 	}
 	if s.Samples > 0 && s.OneFrame*20 > s.Samples {
-		out = append(out, share(s.OneFrame)+" have one frame only: that code has neither frame pointers nor call frame information, so its callers are not known")
+		out = append(out, share(s.OneFrame)+" have one frame only: that code has neither frame pointers nor call frame information, so its callers are unknown")
 	}
 	if s.Samples > 0 && s.Cut*20 > s.Samples {
-		out = append(out, share(s.Cut)+" have deeper stacks than are taken, and lack their outermost frames")
+		out = append(out, share(s.Cut)+" have deeper stacks than the limit, and lack their outermost frames")
 	}
 	if s.Samples > 0 && (s.Astray-s.OneFrame)*20 > s.Samples {
 		out = append(out, share(s.Astray)+" have stacks that end at code without frame pointers and call frame information, and lack their outermost frames")

@@ -64,7 +64,7 @@ func (c circumstances) reason(err error) *Error {
 		e.Why = fmt.Sprintf("this system has no software clock to sample by (%v)", err)
 		e.Fix = "a Linux kernel with CONFIG_PERF_EVENTS is needed"
 	case is(err, syscall.EINVAL, syscall.E2BIG):
-		e.Why = fmt.Sprintf("this kernel does not know what is asked of it (%v)", err)
+		e.Why = fmt.Sprintf("this kernel does not support the request (%v)", err)
 		e.Fix = "Linux 4.8 or later is needed"
 	case is(err, syscall.ESRCH):
 		e.Why = "the process has ended"

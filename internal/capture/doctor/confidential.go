@@ -4,6 +4,6 @@ var confidential = Check{ID: "confidential", Title: "Confidential computing", Fo
 	if x.library == nil || !x.library.System().Confidential {
 		return nil
 	}
-	return []Result{{State: Broken, Text: "on, without the mode for tools", Cost: "CUPTI answers with error 41: nothing of the GPU can be recorded",
-		Fix: "have the administrator switch the GPUs to the mode for tools (devtools), or off", Stops: []Purpose{Record, NCU}}}
+	return []Result{{State: Broken, Text: "on, without the mode for developer tools", Cost: "CUPTI returns error 41: no GPU activity can be recorded",
+		Fix: "ask the administrator to switch the GPUs to devtools mode, or to switch confidential computing off", Stops: []Purpose{Record, NCU}}}
 }}

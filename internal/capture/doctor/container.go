@@ -75,13 +75,13 @@ var container = Check{ID: "container", Title: "Container", For: []Purpose{Record
 	r := Result{State: OK, Text: words}
 	if x.inside.gVisor {
 		r.State = Limited
-		r.Cost = "the CPU is not sampled and processes of the host are not seen; GPU timelines are recorded"
-		r.Fix = "run the container with the ordinary runtime (runc) where the CPU matters"
+		r.Cost = "the CPU is not sampled and host processes are not visible; GPU timelines are recorded"
+		r.Fix = "use the standard runtime (runc) where the CPU matters"
 		r.Limits = []Purpose{Sample}
 	}
 	if x.inside.wsl {
 		r.State = Limited
-		r.Cost = "the clock of the GPU's records is not that of the system; lacuna aligns them, with an error that it states"
+		r.Cost = "the GPU's records use another clock than the system; lacuna aligns them and reports the error"
 		r.Limits = []Purpose{Record}
 	}
 	return []Result{r}

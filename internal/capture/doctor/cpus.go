@@ -22,7 +22,7 @@ var cpus = Check{ID: "cpus", Title: "CPUs", For: []Purpose{Record, Sample}, Run:
 		return oneCore(x.Cores, text)
 	}
 	return []Result{{State: Limited, Text: fmt.Sprintf("%s, but only %.1f of them at a time (cgroup quota)", text, quota),
-		Cost: "a program with more busy threads than that is stopped for parts of each period: the GPU waits for launches, and the timeline shows pauses without a cause",
+		Cost: "a program with more busy threads is throttled for parts of each period: the GPU waits for launches, and the timeline shows unexplained pauses",
 		Fix:  "give the container more CPUs (docker run --cpus, resources.limits.cpu), or start fewer threads (DataLoader workers, OMP_NUM_THREADS)"}}
 }}
 
@@ -30,7 +30,7 @@ func oneCore(cores int, text string) []Result {
 	if cores > 1 {
 		return fine(text)
 	}
-	return []Result{{State: Limited, Text: text, Cost: "the recorder takes its time from the program: overhead is higher than it need be",
+	return []Result{{State: Limited, Text: text, Cost: "the recorder competes with the program for the CPU: overhead is higher than necessary",
 		Fix: "allow a second CPU (taskset, docker run --cpuset-cpus, srun --cpus-per-task)"}}
 }
 

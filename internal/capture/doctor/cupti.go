@@ -62,12 +62,12 @@ func (x *exam) judgeCUPTI(c *cuptiCopy) Result {
 	least := leastDriver(version(c.version))
 	switch {
 	case c.failed != "":
-		return Result{State: Broken, Text: fmt.Sprintf("%s (%s)", c.path, c.whence), Cost: "it cannot be loaded: " + c.failed, Fix: "install it anew"}
+		return Result{State: Broken, Text: fmt.Sprintf("%s (%s)", c.path, c.whence), Cost: "it cannot be loaded: " + c.failed, Fix: "reinstall it"}
 	case c.version == "":
 		r.State, r.Text = Unknown, fmt.Sprintf("%s (%s): its version is not known", c.path, c.whence)
 		return r
 	case older(c.version, oldestCUPTI):
-		r.State, r.Cost = Broken, "its records are not read: they are from before "+oldestCUPTI
+		r.State, r.Cost = Broken, "its records cannot be read: they are older than "+oldestCUPTI
 		r.Fix, r.Commands = x.getCUPTI()
 		return r
 	case driver != "" && least != "" && older(driver, least):
@@ -94,7 +94,7 @@ func (x *exam) judgeCUPTI(c *cuptiCopy) Result {
 	}
 	r.Cost = strings.Join(costs, "; ")
 	if r.State == Limited {
-		r.Fix = "a newer CUPTI beside it, named to lacuna record with --cupti (the driver must be new enough for it)"
+		r.Fix = "install a newer CUPTI next to it and pass it to lacuna record with --cupti (the driver must support it)"
 	}
 	return r
 }
@@ -183,7 +183,7 @@ func (x *exam) getCUPTI() (fix string, commands []string) {
 	if driver := x.cudaDriver(); driver != "" && older(driver, leastDrivers[0].driver) {
 		wheel = "nvidia-cuda-cupti-cu12"
 		if older(driver, leastDrivers[1].driver) {
-			return "the driver is too old for CUPTI of CUDA 12: update it", nil
+			return "the driver is too old for CUDA 12's CUPTI: update it", nil
 		}
 	}
 	if x.python.Path == "" {

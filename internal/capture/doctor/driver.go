@@ -18,7 +18,7 @@ var driver = Check{ID: "driver", Title: "NVIDIA driver", For: []Purpose{Record, 
 	r := Result{State: Missing, Text: x.noNVML.Error(), Cost: "no GPU state (clocks, power, temperature) beside a recording, and no lacuna monitor", Limits: []Purpose{Record, NCU}}
 	switch {
 	case module == "" && x.cuda == "":
-		r.Cost = "nothing runs on a GPU here: nothing can be recorded; captures made elsewhere can be read"
+		r.Cost = "no GPU program runs here, so nothing can be recorded; captures made elsewhere can be read"
 		r.Stops, r.Limits = []Purpose{Record, NCU}, nil
 		r.Fix, r.Commands = x.getDriver()
 	case strings.Contains(r.Text, "(NVML error 18)"): // Driver/library version mismatch

@@ -16,12 +16,12 @@ type fault struct {
 }
 
 var faults = []fault{
-	{"12.4.99", "12.4.127", "cuptiFinalize may crash after CUDA graphs (mended in 12.4 Update 1)", false},
-	{"12.6.80", "13.1", "torch.profiler loses the first kernels of a session (pytorch#192021, mended in 13.1), lacuna record does not", false},
-	{"13.0", "13.0.85", "ending a recording may hang or crash, some synchronisation records are missing (mended in 13.0 Update 1)", true},
-	{"13.0", "13.1.115", "from the second recording of a process on, kernels of CUDA graphs may belong to the wrong launch (kineto#1165, mended in 13.1 Update 1)", false},
-	{"13.2", "13.3", "calls that are repeated often cost more while recorded (mended in 13.3)", true},
-	{"", "13.3", "copies and sets inside CUDA graphs leak memory while recorded (mended in 13.3)", false},
+	{"12.4.99", "12.4.127", "cuptiFinalize may crash after CUDA graphs (fixed in 12.4 Update 1)", false},
+	{"12.6.80", "13.1", "torch.profiler loses the first kernels of a session (pytorch#192021, fixed in 13.1), lacuna record does not", false},
+	{"13.0", "13.0.85", "stopping a recording may hang or crash, and some synchronization records are missing (fixed in 13.0 Update 1)", true},
+	{"13.0", "13.1.115", "from a process's second recording on, kernels of CUDA graphs may belong to the wrong launch (kineto#1165, fixed in 13.1 Update 1)", false},
+	{"13.2", "13.3", "frequently repeated calls cost more while recorded (fixed in 13.3)", true},
+	{"", "13.3", "copies and memsets inside CUDA graphs leak memory while recorded (fixed in 13.3)", false},
 }
 
 // oldestCUPTI is the first whose records the recording library reads.

@@ -44,9 +44,9 @@ func runProgram(ctx context.Context, path string, args ...string) (string, error
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		err = fmt.Errorf("%s does not end", path)
+		err = fmt.Errorf("%s does not finish", path)
 	case errors.As(err, &exit):
-		err = fmt.Errorf("it ends with %v", exit)
+		err = fmt.Errorf("it fails: %v", exit)
 	}
 	return string(said), err
 }

@@ -4,4 +4,4 @@ package doctor
 
 import "errors"
 
-func freeBytes(string) (int64, error) { return 0, errors.New("free space is told on Linux only") }
+func freeBytes(string) (int64, error) { return 0, errors.New("free space is reported on Linux only") }

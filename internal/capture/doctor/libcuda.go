@@ -19,7 +19,7 @@ var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", For: []Purpose{
 	}
 	r := Result{State: Missing, Text: "libcuda.so.1 is not found", Cost: "no CUDA program runs here", Stops: []Purpose{Record, NCU}}
 	if r.Fix, r.Commands = x.inside.allow("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility", "the environment NVIDIA_DRIVER_CAPABILITIES=compute,utility"); r.Fix == "" {
-		r.Fix, r.Commands = "it comes with the driver; if it is in a folder of its own, name that", []string{"export LD_LIBRARY_PATH=/path/to/the/folder"}
+		r.Fix, r.Commands = "it comes with the driver; if it is in a separate folder, add that", []string{"export LD_LIBRARY_PATH=/path/to/the/folder"}
 	}
 	return []Result{r}
 }}
@@ -29,8 +29,8 @@ var initErrors = map[int]struct{ says, fix string }{
 	100: {"no device", "see why: CUDA_VISIBLE_DEVICES, the container's devices, sudo dmesg | grep -i NVRM"},
 	802: {"the system is not ready", "on machines with NVSwitch the fabric manager must run: sudo systemctl start nvidia-fabricmanager"},
 	803: {"the driver's library and its module differ", "restart the machine, or the container with the host's driver"},
-	804: {"a compatibility library that this GPU does not take", "take CUDA's compat folder out of LD_LIBRARY_PATH, or update the driver"},
-	999: {"unknown error", "load the module anew, or restart the machine: sudo modprobe nvidia_uvm"},
+	804: {"the compatibility library does not support this GPU", "remove CUDA's compat folder from LD_LIBRARY_PATH, or update the driver"},
+	999: {"unknown error", "reload the module, or restart the machine: sudo modprobe nvidia_uvm"},
 }
 
 // initCUDA has a process of its own call cuInit, without what other tools inject, if checks may take long.
@@ -51,8 +51,8 @@ func (x *exam) initCUDA(found []Result) []Result {
 		return found
 	}
 	r.State, r.Stops = Broken, []Purpose{Record, NCU}
-	r.Cost = fmt.Sprintf("no CUDA program runs: cuInit answers %d", code)
-	r.Fix = "run nvidia-smi to see what the driver says"
+	r.Cost = fmt.Sprintf("no CUDA program runs: cuInit returns %d", code)
+	r.Fix = "run nvidia-smi to see the driver's message"
 	if e, known := initErrors[code]; known {
 		r.Cost += " (" + e.says + ")"
 		r.Fix = e.fix

@@ -23,7 +23,7 @@ func cuptiVersion(path string) (uint32, error) {
 	purego.RegisterFunc(&ask, at)
 	var v uint32
 	if code := ask(&v); code != 0 {
-		return 0, fmt.Errorf("cuptiGetVersion answers %d", code)
+		return 0, fmt.Errorf("cuptiGetVersion returns %d", code)
 	}
 	return v, nil
 }

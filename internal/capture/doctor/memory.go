@@ -31,10 +31,10 @@ var memory = Check{ID: "memory", Title: "Memory", For: []Purpose{Record}, Run: f
 	}
 	switch {
 	case free < 0:
-		return []Result{{State: Unknown, Text: "/proc/meminfo does not tell"}}
+		return []Result{{State: Unknown, Text: "/proc/meminfo does not say"}}
 	case free < fewMemory:
 		return []Result{{State: Limited, Text: fmt.Sprintf("%s %s are free", bytesWords(free), text),
-			Cost: "recording keeps up to 256 MiB of what is not written yet: the program may be killed for memory", Fix: "record with less", Commands: []string{"lacuna record --memory 64 -- ..."},
+			Cost: "recording buffers up to 256 MiB: the program may be killed for lack of memory", Fix: "record with a smaller buffer", Commands: []string{"lacuna record --memory 64 -- ..."},
 			Limits: []Purpose{Record}}}
 	}
 	return fine(fmt.Sprintf("%s %s are free", bytesWords(free), text))

@@ -18,8 +18,8 @@ var mig = Check{ID: "mig", Title: "MIG", For: []Purpose{Record, NCU}, Run: func(
 	if split == nil {
 		return nil
 	}
-	return []Result{{State: Limited, Text: fmt.Sprintf("GPU %s is split into instances", strings.Join(split, ", ")),
-		Cost:   "the driver does not tell how busy a split GPU is; counters of what instances share are not given to ncu",
+	return []Result{{State: Limited, Text: fmt.Sprintf("GPU %s is split into MIG instances", strings.Join(split, ", ")),
+		Cost:   "the driver does not report the utilization of a split GPU; ncu cannot read counters of resources that instances share",
 		Fix:    "measure on a whole GPU where that matters",
 		Limits: []Purpose{Record, NCU}}}
 }}

@@ -19,7 +19,7 @@ var nsys = Check{ID: "nsys", Title: "Nsight Systems", Run: func(x *exam) []Resul
 	}
 	if slices.ContainsFunc(all, func(t tool) bool { return !older(t.version, "2026") }) {
 		if gpu := x.hasGPU("GB200", "GB300"); gpu != "" {
-			r.State, r.Cost = Limited, "hardware tracing of 2026 crashes programs on "+gpu+" (NeMo-RL#4090)"
+			r.State, r.Cost = Limited, "the hardware tracing of nsys 2026 crashes programs on "+gpu+" (NeMo-RL#4090)"
 			r.Fix = "trace with cuda-sw in place of cuda (nsys profile --trace=cuda-sw,nvtx)"
 		}
 	}

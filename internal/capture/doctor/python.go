@@ -46,7 +46,7 @@ var python = Check{ID: "python", Title: "Python", For: []Purpose{Sample}, Run: f
 	cost := "CPU samples of Python programs show the interpreter's C functions, not those of the script"
 	switch {
 	case p.Path == "":
-		return []Result{{State: OK, Text: "no python3 on the PATH; programs in other languages are recorded alike"}}
+		return []Result{{State: OK, Text: "python3 is not on the PATH; programs in other languages can be recorded"}}
 	case p.Failed != "":
 		return []Result{{State: Unknown, Text: fmt.Sprintf("%s: %s", p.Path, p.Failed)}}
 	case older(p.Version, "3.12"):

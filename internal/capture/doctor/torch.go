@@ -15,7 +15,7 @@ var torch = Check{ID: "torch", Title: "PyTorch", For: []Purpose{Record}, Run: fu
 		}
 		v, cuda := assigned(text, "__version__"), assigned(text, "cuda")
 		if cuda == "" {
-			return []Result{{State: Limited, Text: v + ", built without CUDA", Cost: "its programs use no NVIDIA GPU: there is nothing to record on it", Fix: "install a build with CUDA",
+			return []Result{{State: Limited, Text: v + ", built without CUDA", Cost: "its programs do not use an NVIDIA GPU: there is nothing to record", Fix: "install a build with CUDA",
 				Commands: []string{x.python.Path + " -m pip install --force-reinstall torch"}, Limits: nil}}
 		}
 		r := Result{State: OK, Text: fmt.Sprintf("%s, CUDA %s", v, cuda)}

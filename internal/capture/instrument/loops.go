@@ -151,7 +151,7 @@ func (l *Loop) judge(s *script) bool {
 	add(d.step, scoreStep, "steps an optimizer")
 	add(d.model, scoreModel, "calls a model")
 	add(d.generate, scoreGenerate, "generates")
-	add(d.helper, scoreHelper, "calls a step")
+	add(d.helper, scoreHelper, "calls per step")
 	header := s.lines[l.at].code
 	if c := colon(header); c >= 0 {
 		header = header[:c]

@@ -47,7 +47,7 @@ type textReader struct {
 var errNests = errors.New("strings nest too deep in f-strings")
 
 // errEnds is that a string or a bracket has no end.
-var errEnds = errors.New("ends inside a string or bracket: it is no Python that runs")
+var errEnds = errors.New("ends inside a string or bracket: it is not valid Python")
 
 // scan divides a script into logical lines.
 func scan(source string) (*script, error) {
@@ -55,7 +55,7 @@ func scan(source string) (*script, error) {
 		return nil, fmt.Errorf("is %d bytes long; want a script of at most %d", len(source), maxScript)
 	}
 	if strings.ContainsRune(source[:min(len(source), 4096)], 0) {
-		return nil, errors.New("is no text")
+		return nil, errors.New("is not text")
 	}
 	s := &script{source: source, eol: "\n"}
 	if crlf := strings.Count(source, "\r\n"); crlf*2 > strings.Count(source, "\n") {

@@ -83,7 +83,7 @@ cp "$in" "$out"`
 		{"no importer", "", nsys, []string{"r.qdstrm"}, "has no importer"},
 		{"no library", lost, nsys, []string{"r.qdstrm"}, "libdw.so.1 is missing; install it"},
 		{"importer fails", "echo Wrong event order >&2; exit 1", nsys, []string{"r.qdstrm"}, "(Wrong event order)"},
-		{"export fails", "", "echo bad file; exit 1", []string{"r.nsys-rep"}, "made no SQLite of it (bad file)"},
+		{"export fails", "", "echo bad file; exit 1", []string{"r.nsys-rep"}, "did not write SQLite (bad file)"},
 		{"nothing", importer, nsys, nil, "wrote no report"},
 	} {
 		dir := t.TempDir()

@@ -106,7 +106,7 @@ func (t Tool) Export(ctx context.Context, base string) (string, error) {
 		case !filled(raw):
 			return "", &EmptyError{Tool: "nsys", Path: report}
 		case t.Importer == "":
-			return "", fmt.Errorf("%s: nsys recorded it but has no importer to make a report of it; install the whole of Nsight Systems, or import it where that is: QdstrmImporter --input-file %s", raw, filepath.Base(raw))
+			return "", fmt.Errorf("%s: nsys recorded it but has no importer to write a report; install all of Nsight Systems, or import it on a machine that has it: QdstrmImporter --input-file %s", raw, filepath.Base(raw))
 		}
 		if err := t.importRaw(ctx, raw, report); err != nil {
 			return "", err
@@ -115,7 +115,7 @@ func (t Tool) Export(ctx context.Context, base string) (string, error) {
 	}
 	said, err := quietly(ctx, nil, t.Path, "export", "--type=sqlite", "--force-overwrite=true", "--output="+out, report)
 	if err != nil || !filled(out) {
-		return "", fmt.Errorf("%s: nsys export made no SQLite of it (%s); try %s export --type=sqlite %s", report, why(said, err), t.Path, report)
+		return "", fmt.Errorf("%s: nsys export did not write SQLite (%s); try %s export --type=sqlite %s", report, why(said, err), t.Path, report)
 	}
 	return out, nil
 }
@@ -125,7 +125,7 @@ type EmptyError struct{ Tool, Path string }
 
 func (e *EmptyError) Error() string {
 	if e.Tool == "nsys" {
-		return e.Path + ": nsys wrote no report: nothing was recorded before the program ended or was killed, or the window asked for was never opened (no cudaProfilerStart, no such range); what nsys said stands above"
+		return e.Path + ": nsys wrote no report: nothing was recorded before the program ended or was killed, or the window asked for was never opened (no cudaProfilerStart, no such range); nsys's messages are above"
 	}
 	return e.Path + ": ncu wrote no report: no kernel matched, or the program ended first"
 }

@@ -57,7 +57,7 @@ func parseSocket(name string) (uid, pid int, ok bool) {
 func Ask(ctx context.Context, pid int, request string) (Status, error) {
 	owner := os.Getuid()
 	if st, err := os.Stat("/proc/" + strconv.Itoa(pid)); err != nil {
-		return Status{}, fmt.Errorf("process %d: there is none", pid)
+		return Status{}, fmt.Errorf("process %d: no such process", pid)
 	} else if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		owner = int(sys.Uid)
 	}
@@ -86,7 +86,7 @@ func Ask(ctx context.Context, pid int, request string) (Status, error) {
 	}
 	var answer Status
 	if err := json.Unmarshal(line, &answer); err != nil {
-		return Status{}, fmt.Errorf("process %d: its agent answers %.60q, which is no status; is it of another version of lacuna?", pid, line)
+		return Status{}, fmt.Errorf("process %d: its agent answers %.60q, which is not a status; does it belong to another version of lacuna?", pid, line)
 	}
 	answer.Pid = pid // as we count: it may have another number in a namespace of its own
 	return answer, nil
@@ -107,7 +107,7 @@ func silent(pid, owner int, err error) error {
 		}
 		return fmt.Errorf("process %d: has no agent that listens: it was not started by lacuna record, has not touched CUDA or NVTX yet, or is in another container", pid)
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("process %d: its agent closed the connection: the process ends, or belongs to another user", pid)
+		return fmt.Errorf("process %d: its agent closed the connection: the process is ending, or belongs to another user", pid)
 	}
 	return fmt.Errorf("process %d: its agent does not answer: %w", pid, err)
 }

@@ -107,9 +107,9 @@ func seconds(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }
 // others warns of what is in the environment and wants CUPTI, or the one place for a library in a CUDA program, for itself.
 func (e environment) others() (warnings []string) {
 	if e.get("LACUNA_SESSION") != "" {
-		warnings = append(warnings, "this runs under another lacuna record: the GPU's work goes into this recording, and the outer one gets none of it")
+		warnings = append(warnings, "this runs under another lacuna record: GPU work goes into this recording, and the outer one gets none")
 	} else if path := e.get(cudaInjection); path != "" {
-		warnings = append(warnings, fmt.Sprintf("%s was %s already: it is loaded too; if it records by CUPTI, one of the two gets no GPU work (unset it, or give --yield to stand aside)", cudaInjection, path))
+		warnings = append(warnings, fmt.Sprintf("%s was %s already: it is loaded too; if it uses CUPTI, one of the two gets no GPU work (unset it, or give --yield to stand aside)", cudaInjection, path))
 	}
 	for path := range strings.FieldsFuncSeq(e.get("LD_PRELOAD"), func(r rune) bool { return r == ':' || r == ' ' }) {
 		if tool := toolOf(filepath.Base(path)); tool != "" {

@@ -81,11 +81,11 @@ func Expand(name string, getenv func(string) string) (string, error) {
 		case strings.HasPrefix(rest, "q{"):
 			variable, after, closed := strings.Cut(rest[2:], "}")
 			if !closed || variable == "" {
-				return "", fmt.Errorf("%%q wants the name of an environment variable: %%q{RANK}")
+				return "", fmt.Errorf("%%q needs the name of an environment variable: %%q{RANK}")
 			}
 			value := getenv(variable)
 			if value == "" {
-				return "", fmt.Errorf("%%q{%s}: there is no such environment variable", variable)
+				return "", fmt.Errorf("%%q{%s}: no such environment variable", variable)
 			}
 			b.WriteString(value)
 			name = after

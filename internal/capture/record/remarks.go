@@ -77,9 +77,9 @@ func (c *Contents) troubled() (out []string) {
 		}
 		switch {
 		case a.State == StateRefused && a.Holder != "":
-			add(a, fmt.Sprintf("another tool has CUPTI: %s%s. Only one can record GPU work: run the program without it; what else there is was recorded", a.Holder, why))
+			add(a, fmt.Sprintf("another tool uses CUPTI: %s%s. Only one can record GPU work: run the program without it; everything else was recorded", a.Holder, why))
 		case a.State == StateRefused:
-			add(a, fmt.Sprintf("another tool has CUPTI%s: torch.profiler in the program, nsys, ncu or a service that profiles. Only one can record GPU work: switch it off; what else there is was recorded", why))
+			add(a, fmt.Sprintf("another tool uses CUPTI%s: torch.profiler in the program, nsys, ncu or a profiling service. Only one can record GPU work: switch it off; everything else was recorded", why))
 		case a.State == StateYielded:
 			add(a, fmt.Sprintf("stood aside for another tool, as --yield asks%s", why))
 		case a.State == StateFailed:
@@ -124,7 +124,7 @@ func (c *Contents) empty(o *Options) []string {
 	case !cupti && calls == 0:
 		return []string{fmt.Sprintf("no CUDA call was seen: %s of NVTX were recorded", count(ranges, "event", "events"))}
 	}
-	return []string{"no GPU work was seen while recording was on: CUDA was there, but no kernel ran and nothing was copied"}
+	return []string{"no GPU work was seen while recording was on: CUDA was in use, but no kernel and no copy ran"}
 }
 
 // never says why a window has never opened; "" of those that always do.
@@ -141,7 +141,7 @@ func never(w Window) string {
 	case Delayed:
 		return fmt.Sprintf("recording never began: no process lived longer than --delay %v", w.Delay)
 	case Armed:
-		return "recording was never begun: while the program runs, lacuna record start"
+		return "recording never began: run lacuna record start while the program runs"
 	}
 	return ""
 }
@@ -158,7 +158,7 @@ func (c *Contents) dropped() (out []string) {
 	if c.full() {
 		out = append(out, fmt.Sprintf("the disk was full for a time, and %s dropped; --spool-dir puts them where there is room", count(int64(dropped), "record was", "records were")))
 	} else if dropped > 0 {
-		out = append(out, fmt.Sprintf("%s of %s dropped: they came faster than they could be written. Give them more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps", unit.FormatCount(int64(dropped)), count(int64(records+dropped), "record was", "records were")))
+		out = append(out, fmt.Sprintf("%s of %s dropped: they arrived faster than they could be written. Give them more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps", unit.FormatCount(int64(dropped)), count(int64(records+dropped), "record was", "records were")))
 	}
 	if byCUPTI > 0 {
 		out = append(out, fmt.Sprintf("CUPTI dropped %s: record less at a time, with --kinds, a shorter --duration or --steps", count(int64(byCUPTI), "record", "records")))

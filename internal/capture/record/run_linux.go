@@ -242,7 +242,7 @@ func (s *session) saveEarly() {
 	_ = s.recorder.w.Flush()
 	packed, err := Pack(context.Background(), []string{s.dir}, s.o.Output, s.o.Overwrite || s.saved)
 	if err != nil {
-		s.o.Notice(fmt.Sprintf("recording has stopped, and the program goes on: %v", err))
+		s.o.Notice(fmt.Sprintf("recording has stopped, and the program continues: %v", err))
 		return
 	}
 	s.saved = true

@@ -79,13 +79,13 @@ func TestCannotStart(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"no-such-program-here", 127, "no such program on the PATH; what only a shell knows"},
-		{"plain.py", 127, "a script here is run by its interpreter: python"},
+		{"no-such-program-here", 127, "no such program on the PATH; shell built-ins"},
+		{"plain.py", 127, "run a script with its interpreter: python"},
 		{"there", 127, "the one here is ./there"},
 		{dir + "/missing", 127, "no such program"},
-		{dir + "/plain", 126, "may not be run; chmod +x"},
+		{dir + "/plain", 126, "is not executable; chmod +x"},
 		{dir + "/lost", 126, "the interpreter that its first line names"},
-		{dir + "/binary", 126, "is no program for this machine"},
+		{dir + "/binary", 126, "is not a program for this machine"},
 		{dir, 126, "is a folder"},
 	} {
 		o := options(t, test.name)
@@ -241,7 +241,7 @@ func TestRemarks(t *testing.T) {
 		{"failed", []string{"cuda", `note=state:{"state":"failed","why":"no libcupti"}`}, nil, []string{"CUPTI could not record (no libcupti)", "lacuna doctor"}},
 		{"dropped", []string{"cuda", "kernels=1", "account=90"}, nil, []string{"90 of 100 records were dropped", "--memory", "CUPTI dropped 3 records", "1 kernel or copy was not finished"}},
 		{"full", []string{"cuda", "kernels=1", `note=full:{"errno":28}`, "account=1"}, nil, []string{"disk was full", "1 record was dropped"}},
-		{"armed", []string{"cuda"}, func(o *Options) { o.Window = Window{Kind: Armed} }, []string{"recording was never begun", "lacuna record start"}},
+		{"armed", []string{"cuda"}, func(o *Options) { o.Window = Window{Kind: Armed} }, []string{"recording never began", "lacuna record start"}},
 		{"nothing ran", []string{"cuda"}, nil, []string{"no GPU work was seen while recording was on"}},
 		{"no NVML", []string{"cuda", "kernels=1"}, func(o *Options) { o.NoGPU = "no driver" }, []string{"clocks, power and temperature of the GPUs are not recorded: no driver"}},
 		{"nobody asked for it", []string{"cuda", "kernels=1"}, nil, nil},

@@ -278,7 +278,7 @@ func TestArmed(t *testing.T) {
 	if status := r.end(); status != 0 || !strings.Contains(r.said.String(), "kernels: 5\n") {
 		t.Errorf("exit status %d:\n%s", status, r.said)
 	}
-	if _, err := Ask(t.Context(), pid, "status"); err == nil || !strings.Contains(err.Error(), "there is none") {
+	if _, err := Ask(t.Context(), pid, "status"); err == nil || !strings.Contains(err.Error(), "no such process") {
 		t.Errorf("of a process that has ended: %v", err)
 	}
 	if _, err := Ask(t.Context(), os.Getpid(), "status"); err == nil || !strings.Contains(err.Error(), "has no agent that listens") {

@@ -41,9 +41,9 @@ func whyNot(name string, err error) (int, error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		if st, serr := os.Stat(name); serr != nil || st.IsDir() {
-			return 127, fmt.Errorf("no such program on the PATH; what only a shell knows is run by one: sh -c '%s'", name)
+			return 127, fmt.Errorf("no such program on the PATH; shell built-ins and aliases need a shell: sh -c '%s'", name)
 		} else if st.Mode()&0o111 == 0 {
-			return 127, fmt.Errorf("no such program on the PATH; a script here is run by its interpreter: %s %s", interpreter(name), name)
+			return 127, fmt.Errorf("no such program on the PATH; run a script with its interpreter: %s %s", interpreter(name), name)
 		}
 		return 127, fmt.Errorf("no such program on the PATH; the one here is ./%s", name)
 	case errors.Is(err, exec.ErrDot):
@@ -54,12 +54,12 @@ func whyNot(name string, err error) (int, error) {
 		}
 		return 127, errors.New("no such program")
 	case errors.Is(err, syscall.ENOEXEC):
-		return 126, fmt.Errorf("cannot be run: is no program for this machine, and has no #! line; a script is run by its interpreter: sh %s, python %s", name, name)
+		return 126, fmt.Errorf("cannot be run: is not a program for this machine, and has no #! line; run a script with its interpreter: sh %s, python %s", name, name)
 	case errors.Is(err, fs.ErrPermission):
 		if st, serr := os.Stat(name); serr == nil && st.IsDir() {
 			return 126, errors.New("is a folder")
 		}
-		return 126, fmt.Errorf("may not be run; chmod +x %s, or name its interpreter: %s %s", name, interpreter(name), name)
+		return 126, fmt.Errorf("is not executable; chmod +x %s, or name its interpreter: %s %s", name, interpreter(name), name)
 	}
 	return 126, fmt.Errorf("cannot be run: %w", pathless(err))
 }

@@ -70,14 +70,14 @@ func ParseSchema(text string) (Schema, error) {
 		}
 		number, err := strconv.ParseUint(words[0], 10, 16)
 		if err != nil || number <= TypeNote || len(words) < 2 || s[int(number)] != nil {
-			return s, fmt.Errorf("schema: %.60q is no table", line)
+			return s, fmt.Errorf("schema: %.60q is not a table", line)
 		}
 		table := &Table{Number: int(number), Name: words[1]}
 		for _, word := range words[2:] {
 			name, typ, _ := strings.Cut(word, ":")
 			size, kind := fieldType(typ)
 			if size == 0 || table.Size+size > maxRow {
-				return s, fmt.Errorf("schema: table %.40q: %.40q is no field", table.Name, word)
+				return s, fmt.Errorf("schema: table %.40q: %.40q is not a field", table.Name, word)
 			}
 			table.Fields = append(table.Fields, Field{Name: name, Type: typ, At: table.Size, size: size, kind: kind})
 			table.Size += size

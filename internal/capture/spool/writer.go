@@ -103,7 +103,7 @@ func (w *Writer) Note(kind string, fields any) error {
 	if fields != nil {
 		b, err := json.Marshal(fields)
 		if err != nil || len(b) < 2 || b[0] != '{' {
-			return fmt.Errorf("note %s of a spool: is no JSON object (%T)", kind, fields)
+			return fmt.Errorf("note %s of a spool: is not a JSON object (%T)", kind, fields)
 		}
 		said = b
 	}

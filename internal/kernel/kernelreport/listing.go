@@ -59,7 +59,7 @@ func parsePlace(text string) (place, error) {
 	}
 	n, err := strconv.Atoi(line)
 	if err != nil || n < 1 {
-		return place{}, fmt.Errorf("%s: is no source line; want a number or FILE:NUMBER, such as kernels.cu:42", text)
+		return place{}, fmt.Errorf("%s: is not a source line; want a number or FILE:NUMBER, such as kernels.cu:42", text)
 	}
 	return place{file, n}, nil
 }
@@ -99,7 +99,7 @@ func Source(in []*profile.Report, opt Options, asked string) (*Listings, error) 
 	case some == 0:
 		return nil, noMatch(in, opt)
 	case len(out.Kernels) == 0 && !lines:
-		return nil, &NoMatchError{fmt.Sprintf("--source %s: the report says of no instruction which line it is from; compile with nvcc -lineinfo and profile with --section SourceCounters --import-source yes", asked)}
+		return nil, &NoMatchError{fmt.Sprintf("--source %s: the report has no source line for any instruction; compile with nvcc -lineinfo and profile with --section SourceCounters --import-source yes", asked)}
 	case len(out.Kernels) == 0:
 		return nil, &NoMatchError{fmt.Sprintf("--source %s: no instruction of these kernels is from that line; lacuna kernel shows those where the time goes", asked)}
 	}

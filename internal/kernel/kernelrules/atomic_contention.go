@@ -9,22 +9,27 @@ import (
 
 var atomicContention = Rule{
 	ID:    "atomic_contention",
-	Title: "Atomics to few addresses queue at one slice of L2",
+	Title: "Atomic contention: atomics to few addresses queue at one L2 slice",
 	Since: "0.2",
 	Needs: []Need{needTime, needAtomics, needDRAM},
 	Doc: `
-An atomic on global memory is done by the slice of L2 that owns its address, one sector a clock. With few addresses one slice works and the others wait: 262,144 atomics on one
-address were measured to take 262,144 clocks. It is a finding when the atomic unit of the busiest slice is used at least four times as much as the mean one, and it is used to 60 %, or to a quarter and more than any
-other part of the chip.
+The L2 slice that owns an address executes its global atomics, one sector per clock. With few addresses one slice
+works and the others wait: 262,144 atomics on one address were measured to take 262,144 clocks. It is a finding when
+the atomic unit of the busiest slice is used at least four times as much as the mean one, and its use is 60 %, or 25
+% and more than any other part of the chip.
 
-It is also a finding where lanes of one warp add to the same address, wherever it lies: L1 then sends a sector for each lane, where the addresses alone would need few. From four lanes to an address on, in a kernel that
-nothing else keeps busy and whose warps wait for memory for 60 % of their time, the sectors that go away are the time that goes away.
+It is also a finding when lanes of one warp add to the same address, wherever it is: L1 then sends one sector per
+lane, where the addresses alone need few. The threshold is four lanes per address, in a kernel that nothing else
+keeps busy and whose warps wait for memory for 60 % of their time. The time then falls with the sectors.
 
-Otherwise the time after the repair is what is next when each block adds up in shared memory first; an atomic there costs a few passes of L1, more where lanes of a warp collide.`,
+Otherwise the time after the fix is that of the next bottleneck when each block adds up in shared memory first; an
+atomic there costs a few L1 wavefronts, more where lanes of a warp collide.`,
 	Limits: `
-Reports before 2024.1 hold only the mean over slices: the rule is then silent, since many spread atomics look alike. Lanes that collide are seen only with the code, which a CSV does not hold. Atomics that return a value (an allocator, a queue) cannot always be added up first.`,
+Reports before 2024.1 hold only the mean over slices: the rule is then silent, since many spread atomics look the
+same. Colliding lanes are seen only with the machine code, which a CSV does not hold. Atomics that return a value
+(an allocator, a queue) cannot always be combined first.`,
 	Fix: `
-Add up in shared memory, or in the warp, and send one atomic a block:
+Add up in shared memory, or in the warp, and send one atomic per block:
 
     __shared__ int h[16];
     atomicAdd(&h[bin], 1);                                   // shared: many banks, no network
@@ -58,7 +63,7 @@ func checkAtomics(c *Case, out *Findings) {
 	if !(busiest >= atomicBusy) && !(busiest >= atomicLeads && busiest > most) {
 		return
 	}
-	f := out.Add(0.85, "atomics use one slice of L2 to %s, and the mean slice to %s", percent(busiest), percent(mean))
+	f := out.Add(0.85, "Atomic contention: the busiest L2 slice is used to %s, the mean slice to %s", percent(busiest), percent(mean))
 	n := c.atomics()
 	if n > 0 {
 		f.Because("%s atomic instructions of warps in %s", digits(n), usText(c.us()))
@@ -91,11 +96,11 @@ func (c *Case) collide(out *Findings) bool {
 	if !(sent >= collisions*needed) || !c.latencyBound() || !(c.atomics() >= atomicsNear*c.globalInstructions()) || !(c.stalls("long_scoreboard", "lg_throttle", "drain") >= waitsForMemory) {
 		return false
 	}
-	f := out.Add(0.85, "%s lanes of a warp add to each address, one after the other", digits(sent/needed))
+	f := out.Add(0.85, "Atomic contention: %s lanes of a warp add to each address, one after the other", digits(sent/needed))
 	f.Because("%s atomic instructions of warps send %s sectors where %s would hold their addresses", digits(c.atomics()), digits(sent), digits(needed))
-	f.Because("warps wait for memory, which nothing else keeps busy, for %s of their time", percent(c.stalls("long_scoreboard", "lg_throttle", "drain")))
+	f.Because("warps wait for memory for %s of their time, and no resource is busy", percent(c.stalls("long_scoreboard", "lg_throttle", "drain")))
 	f.Places = c.HotWhere(isAtomic)
-	f.Fix = `Add up in the warp first; lanes with the same key one after the other:
+	f.Fix = `Add up in the warp first, for lanes with the same key:
 
     for (int d = 1; d < 32; d *= 2) {                        // sorted keys: sums of runs
         float o = __shfl_down_sync(~0u, v, d);

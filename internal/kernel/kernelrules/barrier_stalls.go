@@ -8,24 +8,30 @@ import (
 
 var barrierStalls = Rule{
 	ID:    "barrier_stalls",
-	Title: "Warps wait for each other at barriers",
+	Title: "Barrier stalls: warps wait for each other at __syncthreads()",
 	Since: "0.2",
 	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
-At __syncthreads() a warp waits until all warps of its block are there. It is a finding when at least a quarter of the warps' time goes to that (NVIDIA warns from 30 %), few instructions are issued
-(under 60 %), and no resource explains it: everything is used to less than 75 %. A transposition through shared memory at the roof of DRAM waits 26 % at its barrier and is healthy.
+At __syncthreads() a warp waits until all warps of its block arrive. It is a finding when at least a quarter of the
+warps' time is Barrier stall (NVIDIA warns from 30 %), few instructions are issued (under 60 %), and no resource
+explains it: everything is used to less than 75 %. A transpose through shared memory at the DRAM roofline waits 26 %
+at its barrier and is healthy.
 
-The time after the repair is what remains when work between barriers is done by all warps or none are needed: shared-memory passes leave, and at best the bytes of DRAM remain; at worst the
-time at barriers goes. Where all lanes work and there are more rounds for each loaded value than a tree up and down has, as in a sort, what the rounds do remains.`,
+The time after the fix assumes that all warps share the work between barriers, or that no barrier is needed:
+shared-memory wavefronts go, and at best only the DRAM traffic remains; at worst only the time at barriers goes.
+Where all lanes work and each loaded value takes more rounds than a tree up and down, as in a sort, the work of the
+rounds remains.`,
 	Limits: `
-Warps that wait for the slowest lane or for a conflict wait at the barrier: then thread_divergence, shared_bank_conflicts or uncoalesced_access is the cause and stands above.`,
+Slow lanes and conflicts make other warps wait at the barrier: then thread_divergence, shared_bank_conflicts or
+uncoalesced_access is the cause and comes first.`,
 	Fix: `
 Let a warp own what it reduces, and use shuffles, which need no barrier:
 
     for (int row = warp; row < rows; row += warps) { ... __shfl_down_sync ... }
 
-Smaller blocks wait for fewer warps; two buffers in shared memory save one barrier of two; __syncwarp() is enough within a warp.`,
-	RefutedBy: `The barrier is reached by all warps at nearly the same time (samples at it are few), or halving the block size changes nothing.`,
+Smaller blocks wait for fewer warps; double buffering in shared memory saves every second barrier; __syncwarp() is
+enough within a warp.`,
+	RefutedBy: `All warps reach the barrier at nearly the same time (few samples at it), or halving the block size changes nothing.`,
 	Check:     checkBarriers,
 }
 
@@ -41,7 +47,7 @@ func checkBarriers(c *Case, out *Findings) {
 	if !(share >= barrierMatters) || !(c.use(kernel.Issue) < limits) || !(most < explains) {
 		return
 	}
-	f := out.Add(0.8, "warps wait at barriers for %s of their time", percent(share))
+	f := out.Add(0.8, "Barrier stalls: warps wait at barriers for %s of their time", percent(share))
 	f.Because("instruction issue is at %s, and nothing is used to %s", percent(c.use(kernel.Issue)), percent(explains))
 	f.Because("blocks have %s", several(c.warpsPerBlock(), "warp"))
 	f.Places = c.HotStalls("barrier")

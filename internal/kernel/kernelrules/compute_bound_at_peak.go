@@ -6,17 +6,20 @@ import (
 
 var computeBoundAtPeak = Rule{
 	ID:      "compute_bound_at_peak",
-	Title:   "At the roof of an arithmetic pipe: only fewer operations help",
+	Title:   "Compute-bound at peak: only fewer operations help",
 	Since:   "0.2",
 	Healthy: true,
 	Needs:   []Need{needTime, needIssue},
 	Doc: `
-An arithmetic pipe is used to 80 % or more, or instructions are issued in 85 % of the slots, and no fault was found: the operations are done as fast as the chip can. Warps that are ready and not
-selected are the normal state then. Where lanes, instructions or local memory were not collected, it abstains: what keeps a pipe busy may be waste.`,
+An arithmetic pipe is used to 80 % or more, or instructions are issued in 85 % of the slots, and no fault was found:
+the kernel computes as fast as the chip can. Many Not Selected warps (ready, another was chosen) are normal then.
+The rule is silent where lanes, instructions or local memory were not collected: the work that keeps a pipe busy may
+be waste.`,
 	Limits: `
-Fewer operations for the same result are not in the counters. Single precision at its peak says nothing about whether tensor cores could be used.`,
+Counters do not show whether fewer operations would give the same result. FP32 at its peak does not say whether
+tensor cores could be used.`,
 	Fix: `
-Nothing inside the kernel, except an algorithm with fewer operations, or, where precision allows, a faster type.`,
+Nothing inside the kernel, except an algorithm with fewer operations or, where precision allows, a faster type.`,
 	RefutedBy: `The same operations in a plain loop over registers take much less time.`,
 	Check:     checkComputePeak,
 }

@@ -8,27 +8,29 @@ import (
 
 var dependencyStalls = Rule{
 	ID:    "dependency_stalls",
-	Title: "Each instruction waits for the one before it",
+	Title: "Wait stalls: each instruction waits for the one before it",
 	Since: "0.2",
 	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
-An arithmetic instruction takes 4 to 8 cycles until the next may use its result. One dependent chain in a warp, and too few warps to fill the gap, leave issue slots
-empty. It is a finding when at least 30 % of the warps' time is such waiting (NVIDIA's line; the stall reason is called wait), nothing is near its limit (all below 60 %), and
-instructions are issued in under 60 % of the cycles.
+The next instruction can use an arithmetic result after 4 to 8 cycles. With one dependency chain per warp, and too
+few warps to fill the gaps, issue slots stay empty. It is a finding when at least 30 % of the warps' time is the
+stall reason Wait (fixed latency; NVIDIA's threshold), nothing is near its limit (all below 60 %), and instructions
+are issued in under 60 % of the cycles.
 
-The time after the repair is what the pipes need when the gaps are filled; at worst only the waiting itself goes.`,
+The time after the fix is what the pipes need with the gaps filled; at worst only the waiting itself goes.`,
 	Limits: `
-Some waiting of this kind is in every kernel; short kernels of a few us show up to 28 %. More warps help as much as more independent chains: if occupancy is low and more would fit,
-low_occupancy says so.`,
+Every kernel has some Wait stalls; kernels of a few µs show up to 28 %. More warps help as much as more independent
+chains: if occupancy is low and more would fit, low_occupancy says so.`,
 	Fix: `
-Work on several independent values at once, so that a chain's gaps are filled by another's instructions:
+Work on several independent values at once (instruction-level parallelism), so that one chain fills the gaps of
+another:
 
     float a0 = 0, a1 = 0, a2 = 0, a3 = 0;
     for (int i = 0; i < n; i += 4) { a0 += x[i]; a1 += x[i+1]; a2 += x[i+2]; a3 += x[i+3]; }
     float a = (a0 + a1) + (a2 + a3);
 
-Or more warps an SM.`,
-	RefutedBy: `Two elements a thread take twice as long.`,
+Or more warps per SM.`,
+	RefutedBy: `Two elements per thread take twice as long.`,
 	Check:     checkDependency,
 }
 
@@ -39,7 +41,7 @@ func checkDependency(c *Case, out *Findings) {
 	if !c.latencyBound() || !(wait >= waitMatters) || !(c.use(kernel.Issue) < limits) {
 		return
 	}
-	f := out.Add(0.8, "warps wait for the result of the instruction before for %s of their time", percent(wait))
+	f := out.Add(0.8, "Wait stalls: warps wait for the instruction before for %s of their time", percent(wait))
 	f.Because("an instruction is issued in %s of the slots, and nothing is used to 60 %%", percent(c.use(kernel.Issue)))
 	if n := known(c.activeWarps()); n > 0 {
 		f.Because("a scheduler has %s warps to choose from", digits(n))

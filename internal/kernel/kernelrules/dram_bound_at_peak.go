@@ -9,17 +9,19 @@ import (
 
 var dramBoundAtPeak = Rule{
 	ID:      "dram_bound_at_peak",
-	Title:   "At the roof of device memory: only fewer bytes help",
+	Title:   "DRAM-bound at peak: only fewer bytes help",
 	Since:   "0.2",
 	Healthy: true,
 	Needs:   []Need{needTime, needDRAM},
 	Doc: `
-The kernel moves bytes to and from DRAM as fast as kernels do: 80 % of the peak, or 72 % where a fifth or more is written, since the bus turns around. No fault was found. Waiting for loads is then the
-normal state of its warps, and neither occupancy nor instructions matter. Where coalescing or local memory were not collected, it abstains.`,
+The kernel reaches the DRAM bandwidth that good kernels reach: 80 % of the peak, or 72 % where a fifth or more is
+written, since the bus must turn around. No fault was found. Waiting for loads is normal then, and neither occupancy
+nor instructions matter. The rule is silent where coalescing or local memory were not collected.`,
 	Limits: `
-Bytes may still be avoidable in ways that counters do not show: a smaller type, fusing with the kernel before.`,
+Bytes may still be avoidable in ways that counters do not show: a smaller type, fusion with the kernel before.`,
 	Fix: `
-Nothing inside the kernel. Move fewer bytes: fuse it with its neighbours, use smaller types, keep what is read again in L2.`,
+Nothing inside the kernel. Move fewer bytes: fuse it with its neighbours, use smaller types, keep what is read again
+in L2.`,
 	RefutedBy: `A copy of the same number of bytes (cudaMemcpyDeviceToDevice) takes much less time.`,
 	Check:     checkDRAMPeak,
 }
@@ -38,7 +40,7 @@ func checkDRAMPeak(c *Case, out *Findings) {
 		return
 	}
 	bytes, writes := c.dramBytes()
-	f := out.Add(0.9, "device memory is at %s of its peak, as good kernels are", percent(u))
+	f := out.Add(0.9, "DRAM is at %s of its peak, as in good kernels", percent(u))
 	if bytes > 0 {
 		f.Because("%s, of which %s are written", bytesText(bytes), percent(writes))
 	}
@@ -74,5 +76,5 @@ func (o *Findings) unsure(f *Finding, what string) {
 		}
 	}
 	slices.Sort(sections)
-	f.Because("%s cannot be told from this report: %d diagnoses lack counters; collect --section %s", what, len(o.Abstained), strings.Join(sections, " --section "))
+	f.Because("%s is unknown from this report: %d diagnoses lack counters; collect --section %s", what, len(o.Abstained), strings.Join(sections, " --section "))
 }

@@ -8,30 +8,35 @@ import (
 
 var extraPasses = Rule{
 	ID:    "extra_passes",
-	Title: "The same data is read in several passes",
+	Title: "Extra passes: the same data is read from DRAM several times",
 	Since: "0.2",
 	Needs: []Need{needTime, needDRAM, needDRAMBytes, needReachable, needGlobal},
 	Doc: `
-Within a kernel: it moves at least 15 % more bytes than it has memory, so that some moved twice, and DRAM limits it (60 % or more):
-several loads go over the same data, as a softmax that reads its row for the maximum, the sum and the result. Where the loads of one line of the source ask for more than all of the memory, it is rather a
-loop over passes, and l2_thrash stands first.
+Within a kernel: DRAM moves at least 15 % more bytes than the kernel's arrays have, so some moved twice, and DRAM
+limits the kernel (60 % or more). Several loads go over the same data, as in a softmax that reads its row for the
+maximum, the sum and the result. Where the loads of one source line request more than all of the memory, a loop over
+passes is likelier, and l2_thrash comes first.
 
-Over two launches: the first reads and hardly writes (statistics: mean, norm, maximum), the next, another kernel, reads as much again and writes a result; both are limited by DRAM, and
-together they move at least 15 % more than all memory that they can touch. Each is healthy alone; fused, the data is read once. The time given for each of the two is its share of that of the fused one.
+Over two launches: the first reads and hardly writes (statistics: mean, norm, maximum); the next, another kernel,
+reads as much again and writes a result. Both are DRAM-bound, and together they move at least 15 % more than all
+memory that they can touch. Each is healthy alone; a fused kernel reads the data once. The predicted time of each is
+its share of the fused kernel's.
 
-After the repair DRAM and L2 move each byte once.`,
+After the fix DRAM and L2 move each byte once.`,
 	Limits: `
-One-sided: memory that a kernel can touch but does not need hides passes. Chains of kernels where one writes what the next reads are not found; nor are two that read the same and both write little, since variants of
-one computation look like that. A row must fit registers or shared memory for one pass.`,
+One-sided: memory that a kernel can touch but does not use hides passes. The rule does not find chains in which one
+kernel writes what the next reads, nor two kernels that read the same and both write little, since variants of one
+computation look like that. A row must fit in registers or shared memory for one pass.`,
 	Fix: `
-Keep the row in registers between the passes, or compute what the second pass needs on the way (online softmax, Welford's mean and variance):
+Keep the row in registers between the passes, or compute what the second pass needs on the way (online softmax,
+Welford's mean and variance):
 
     float m = -INFINITY, s = 0;
     for (...) { float n = fmaxf(m, x); s = s * __expf(m - n) + __expf(x - n); m = n; }
 
     // statistics and application in one kernel: a block loads its row once, reduces, and writes the result
     float4 v = row[threadIdx.x]; ... block_sum ...; out[threadIdx.x] = scale(v, mean, rstd);`,
-	RefutedBy: `The bytes read from DRAM are those of the input, once.`,
+	RefutedBy: `DRAM reads the input once.`,
 	Check:     checkExtraPasses,
 }
 
@@ -48,8 +53,8 @@ func checkExtraPasses(c *Case, out *Findings) {
 		if loops != no {
 			confidence = 0.55
 		}
-		f := out.Add(confidence, "DRAM moves %s where one pass over the data is at most %s", bytesText(dram), bytesText(once))
-		f.Because("loads and stores ask L2 for %s in all", bytesText(c.usedBytes()))
+		f := out.Add(confidence, "Extra passes: DRAM moves %s, and one pass over the data is at most %s", bytesText(dram), bytesText(once))
+		f.Because("loads and stores request %s from L2 in all", bytesText(c.usedBytes()))
 		f.Places = c.Hot("memory_l2_theoretical_sectors_global")
 		if loops == yes { // l2_thrash: passes stay, and find their data in L2
 			c.expect(f, blocked(once/dram))
@@ -64,9 +69,9 @@ func checkExtraPasses(c *Case, out *Findings) {
 		}
 		first, second := NewCase(c.All, pair[0]), NewCase(c.All, pair[1])
 		if once, sum, ok := readTwice(first, second); ok {
-			f := out.Add(0.7, "%s and %s read the same data: together %s, where one pass needs %s", first.Launch.Base, second.Launch.Base, bytesText(sum), bytesText(once))
+			f := out.Add(0.7, "Extra pass: %s and %s read the same data, together %s where one pass needs %s", first.Launch.Base, second.Launch.Base, bytesText(sum), bytesText(once))
 			both := first.us() + second.us()
-			f.Because("both are limited by DRAM, at %s and %s; they take %s together, and %s fused", percent(first.use(kernel.DRAM)), percent(second.use(kernel.DRAM)), usText(both), usText(both*once/sum))
+			f.Because("both are DRAM-bound, at %s and %s; they take %s together, and %s fused", percent(first.use(kernel.DRAM)), percent(second.use(kernel.DRAM)), usText(both), usText(both*once/sum))
 			f.Because("%s writes %s and %s, after it, reads as much as it did", first.Launch.Base, bytesText(written(first)), second.Launch.Base)
 			f.Places = c.Hot("memory_l2_theoretical_sectors_global")
 			f.Fix = "Fuse the two kernels: a block loads its row once, keeps it in registers or shared memory, reduces, and writes the result."

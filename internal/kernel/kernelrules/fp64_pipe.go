@@ -9,28 +9,32 @@ import (
 
 var fp64Pipe = Rule{
 	ID:    "fp64_pipe",
-	Title: "Double precision sets the time",
+	Title: "FP64 pipe: double precision limits the kernel",
 	Since: "0.2",
 	Needs: []Need{needTime, needFP64, needIssue},
 	Doc: `
-Double-precision arithmetic runs at half the rate of single precision on the GPUs of data centres (V100, A100, H100) and at a 32nd or 64th on the others. A literal without
-f, or a variable that became a double by accident, is enough: 0.3 in x * 0.3 converts, adds and converts back.
+FP64 runs at half the rate of FP32 on data centre GPUs (V100, A100, H100) and at a 32nd or 64th on the others. A
+literal without f, or a variable that became a double by accident, is enough: 0.3 in x * 0.3 converts, multiplies
+and converts back.
 
-It is a finding when the FP64 pipe is what limits the kernel (half of its peak or more), or when conversions between double and another type are at least a tenth of the instructions.
-Conversions, or loads of single precision alone, are evidence that the doubles are an accident. Where doubles are loaded they are meant, as far as can be seen: then this is mentioned, and no fault, unless divisions of them are 1 % of the instructions or more: each takes about 20.
+It is a finding when the FP64 pipe is what limits the kernel (half of its peak or more), or when conversions between
+double and another type are at least a tenth of the instructions. Conversions, or loads of FP32 only, are evidence
+that the doubles are an accident. Where the kernel loads doubles they are probably intended: the finding then only
+mentions them, unless divisions of doubles are 1 % of the instructions or more: each takes about 20.
 
-The time after the repair is without the FP64 pipe and the conversions; the arithmetic moves to the FP32 pipe.`,
+The time after the fix leaves out the FP64 pipe and the conversions; the arithmetic moves to the FP32 pipe.`,
 	Limits: `
-Doubles may be meant: then the finding is true and its repair is not wanted. Tensor cores for FP64 (A100, H100) are not counted here.`,
+Doubles may be intended: the finding is then true, but its fix is not wanted. Tensor cores for FP64 (A100, H100) are
+not counted here.`,
 	Fix: `
-Write the literals and the accumulator in single precision, where that is precise enough:
+Use FP32 literals and accumulators where that is precise enough:
 
     float acc = 0.1f;                    // auto acc = 0.1 is a double
     y = x * 0.3f + acc;                  // 0.3 would convert x, and back
 
     nvcc --Wdouble-promotion             // (clang: -Wdouble-promotion) names each place
 
-Where doubles are needed for a sum, add in float pairs (Kahan), or add doubles once a block.`,
+Where doubles are needed for a sum, add in float pairs (Kahan), or add doubles once per block.`,
 	RefutedBy: `The SASS has no D instructions (DADD, DMUL, DFMA) and no conversion with F64 in the hot loop.`,
 	Check:     checkFP64,
 }
@@ -65,13 +69,13 @@ func checkFP64(c *Case, out *Findings) {
 	}
 	accident := converts >= accidental || c.modified(func(name string) bool { return strings.HasPrefix(name, "LDG") && strings.Contains(name, "64") }) == 0 && u > 0
 	if converts >= conversionShare {
-		f := out.Add(0.9, "%s of the instructions convert to or from double", percent(converts))
+		f := out.Add(0.9, "FP64: %s of the instructions convert to or from double", percent(converts))
 		f.Because("conversions run on the XU pipe, which is at %s of its peak; the FP64 pipe is at %s", percent(c.use(kernel.XU)), percent(u))
 		c.withoutDoubles(f, converts)
 		return
 	}
 	if n := c.modified(isDivision); !accident && n >= divisionShare {
-		f := out.Add(0.6, "divisions of doubles take about %s of the instructions", percent(math.Min(1, n*perDivision)))
+		f := out.Add(0.6, "FP64: divisions of doubles take about %s of the instructions", percent(math.Min(1, n*perDivision)))
 		f.Because("%s of the instructions are reciprocals to begin a division or root of doubles with, and each is followed by about %d others; the FP64 pipe is at %s", percent(n), perDivision, percent(u))
 		f.Fix = "Divide once and multiply by the reciprocal where the divisor repeats: double r = 1.0 / h; then x * r. Results may differ in the last bit."
 		f.Places = c.HotOpcodes("MUFU")
@@ -81,11 +85,11 @@ func checkFP64(c *Case, out *Findings) {
 		c.expect(f, r)
 		return
 	}
-	f := out.Add(0.85, "double precision keeps its pipe busy for %s of the time", percent(u))
+	f := out.Add(0.85, "FP64 pipe busy for %s of the time", percent(u))
 	if accident {
-		f.Because("values are loaded in single precision, or converted: the doubles look like an accident")
+		f.Because("values are loaded in FP32, or converted: the doubles look like an accident")
 	} else {
-		f.Because("doubles are loaded, or nothing shows what is: they may be meant")
+		f.Because("doubles are loaded, or nothing shows what is: they may be intended")
 	}
 	c.withoutDoubles(f, orZero(converts))
 	if !accident {

@@ -3,22 +3,25 @@ package kernelrules
 import (
 	"math"
 
+	"lacuna/internal/base/unit"
 	"lacuna/internal/kernel"
 )
 
 var instructionCache = Rule{
 	ID:    "instruction_cache",
-	Title: "Warps wait for instructions: the code does not fit the cache",
+	Title: "No Instruction stalls: the code does not fit the instruction cache",
 	Since: "0.2",
 	Needs: []Need{needTime, needStalls},
 	Doc: `
-An instruction is 16 bytes; caches near the SM hold about 128 kB of them. A loop body unrolled beyond that is fetched again each time round. It is a finding when warps wait
-for instructions for at least 20 % of their time, the kernel takes at least 20 us (below that it is the cold start: kernels of 5 us show 30 to 37 %), and what is executed is larger than 128 kB, where
-reports hold instructions by address; where they do not, the finding is less sure.
+An instruction is 16 bytes; caches near the SM hold about 128 KiB. A loop body unrolled beyond that is fetched again
+in each iteration. It is a finding when the stall reason No Instruction takes at least 20 % of the warps' time, the
+kernel takes at least 20 µs (below that it is the cold start: kernels of 5 µs show 30 to 37 %), and the executed
+code is larger than 128 KiB, where reports hold instructions by address. Where they do not, confidence is lower.
 
-After the repair that waiting is gone, or half of it.`,
+After the fix these stalls are gone, or half of them.`,
 	Limits: `
-The hit rate of the instruction cache is no evidence: 16 to 100 % on healthy kernels with few requests. Jumps to far code wait in the same way.`,
+The instruction cache's hit rate is not evidence: healthy kernels with few requests show 16 to 100 %. Jumps to
+distant code wait in the same way.`,
 	Fix: `
 Unroll less, and keep cold code out of the loop:
 
@@ -46,9 +49,9 @@ func checkInstructionCache(c *Case, out *Findings) {
 	if math.IsNaN(code) {
 		confidence = 0.5
 	}
-	f := out.Add(confidence, "warps wait for instructions for %s of their time", percent(share))
+	f := out.Add(confidence, "No Instruction stalls: warps wait for instructions for %s of their time", percent(share))
 	if code > 0 {
-		f.Because("%s of code are executed, more than the %s near an SM", bytesText(code), bytesText(instructionCacheSize))
+		f.Because("%s of code is executed, more than the %s near an SM", unit.FormatMemory(int64(code)), unit.FormatMemory(instructionCacheSize))
 	}
 	f.Places = c.HotStalls("no_instruction")
 	r := asNow()

@@ -3,33 +3,36 @@ package kernelrules
 import (
 	"math"
 
+	"lacuna/internal/base/unit"
 	"lacuna/internal/kernel"
 )
 
 var l2Thrash = Rule{
 	ID:    "l2_thrash",
-	Title: "What is read again no longer lies in L2",
+	Title: "L2 thrashing: data leaves L2 before it is read again",
 	Since: "0.2",
 	Needs: []Need{needTime, needDRAM, needDRAMBytes, needReachable, needGlobal},
 	Doc: `
-The kernel moves more bytes to and from DRAM than it has memory, by 15 % or more: by the pigeonhole principle some bytes were moved twice. DRAM is what limits it (60 % or more),
-accesses are coalesced (else the excess is that), and there is no local memory. The data was read again after L2 had dropped it: its passes are larger than L2.
+DRAM moves at least 15 % more bytes than the kernel's arrays have, so some bytes moved twice. DRAM limits the kernel
+(60 % or more), accesses are coalesced (else that explains the excess), and there is no local memory traffic. The
+data was read again after L2 had evicted it: a pass is larger than L2.
 
-Loads tell this from extra_passes: a line of the source whose loads alone ask for more than all of the kernel's memory runs in a loop over it, and blocking that loop keeps a piece in
-L2. Both are named, the likelier first.
+Loads separate this from extra_passes: a source line whose loads alone request more than all of the kernel's memory
+is in a loop over it, and blocking that loop keeps a piece in L2. Both are reported, the likelier first.
 
-After the repair DRAM moves each byte once; L2 does what it did.`,
+After the fix DRAM moves each byte once; L2 traffic stays.`,
 	Limits: `
-One-sided: the memory that a kernel can touch holds arrays that it does not use, so that fewer passes stay unseen. Memory written and read again in another kernel is not this.`,
+One-sided: the memory that a kernel can touch includes arrays that it does not use, which hides some passes. Memory
+written by one kernel and read by another does not count.`,
 	Fix: `
-Block the loop: do all passes over a piece that fits L2 (half of it, to be safe) before going to the next:
+Block the loop: do all passes over a piece that fits in L2 (half of it, to be safe) before the next piece:
 
     for (size_t begin = 0; begin < n; begin += piece)        // piece * 4 bytes < l2_bytes / 2
         for (int pass = 0; pass < passes; pass++)
             work(x + begin, piece);
 
-Or combine the passes in registers; or keep the part that is read again with an L2 access policy window.`,
-	RefutedBy: `With arrays small enough for L2 (a tenth of its size) the time an element stays the same.`,
+Or combine the passes in registers, or keep the reused part in L2 with an access policy window.`,
+	RefutedBy: `With arrays small enough for L2 (a tenth of its size) the time per element stays the same.`,
 	Check:     checkL2Thrash,
 }
 
@@ -55,10 +58,10 @@ func checkL2Thrash(c *Case, out *Findings) {
 		return
 	}
 	confidence := map[answer]float64{yes: 0.85, maybe: 0.6, no: 0.5}[loops]
-	f := out.Add(confidence, "DRAM moves %s where the kernel has %s: bytes are read again after L2 dropped them", bytesText(dram), bytesText(once))
-	f.Because("DRAM is at %s of its peak; %.1f times the memory of the kernel passes through it", percent(c.use(kernel.DRAM)), dram/once)
+	f := out.Add(confidence, "L2 thrashing: DRAM moves %s for arrays of %s, since L2 evicts data before it is read again", bytesText(dram), bytesText(once))
+	f.Because("DRAM is at %s of its peak; %.1f times the kernel's memory goes through it", percent(c.use(kernel.DRAM)), dram/once)
 	if l2 := c.number("device__attribute_l2_cache_size"); l2 > 0 {
-		f.Because("L2 holds %s", bytesText(l2))
+		f.Because("L2 holds %s", unit.FormatMemory(int64(l2)))
 	}
 	f.Places = c.Hot("memory_l2_theoretical_sectors_global")
 	c.expect(f, blocked(once/dram))

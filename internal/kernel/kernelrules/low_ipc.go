@@ -4,21 +4,22 @@ import "lacuna/internal/kernel"
 
 var lowIPC = Rule{
 	ID:       "low_ipc",
-	Title:    "Nothing is busy, and no single reason stands out",
+	Title:    "Low IPC: nothing is busy, and no single cause stands out",
 	Since:    "0.2",
 	Residual: true,
 	Needs:    []Need{needTime, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
-No part of the chip is used to 60 %, instructions are issued in less than 40 % of the slots, the kernel takes at least 10 us, and no other finding explains it. There is no single cause in the counters; the finding says
-what warps wait for most, how many there are, and what to look at next. It predicts no time.`,
+No part of the chip is used to 60 %, instructions are issued in less than 40 % of the slots, the kernel takes at
+least 10 µs, and no other finding explains it. The counters show no single cause. The finding says what warps wait
+for most, how many there are, and what to look at next. It does not predict a time.`,
 	Limits: `
-It is asked only when nothing else is found.`,
+It is reported only when nothing else is found.`,
 	Fix: `
-Look at the reasons in order: memory (more loads under way, more warps), shared memory and special functions (short scoreboard), fixed latency (more independent
-chains), barriers. The source view shows where:
+Look at the stall reasons in order: Long Scoreboard (more loads in flight, more warps), Short Scoreboard (shared
+memory and special functions), Wait (more independent chains), Barrier. The source view shows where:
 
     lacuna kernel REPORT --page source --kernel NAME`,
-	RefutedBy: `A resource that was not collected is at its limit: collect --set full.`,
+	RefutedBy: `A resource that was not collected is at its limit: collect with --set full.`,
 	Check:     checkLowIPC,
 }
 
@@ -29,7 +30,7 @@ func checkLowIPC(c *Case, out *Findings) {
 	if !c.latencyBound() || !(issue < lowIssue) || !(c.us() >= shortUs) {
 		return
 	}
-	f := out.Add(0.5, "instructions are issued in %s of the slots, and nothing is near its limit", percent(issue))
+	f := out.Add(0.5, "Low IPC: instructions are issued in %s of the slots, and nothing is near its limit", percent(issue))
 	if s := c.Stalls(); s != nil && s.Words() != "" {
 		f.Because("%s", s.Words())
 	}

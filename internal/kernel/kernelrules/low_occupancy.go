@@ -8,26 +8,29 @@ import (
 
 var lowOccupancy = Rule{
 	ID:    "low_occupancy",
-	Title: "Too few warps fit to hide what each waits for",
+	Title: "Low occupancy: too few warps fit to hide latency",
 	Since: "0.2",
 	Needs: []Need{needTime, needOccupancy, needWaves, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
-An SM hides waiting by switching to another warp. Here the launch's registers, shared memory or block size let at most half of the warps fit (theoretical occupancy 50 % or less),
-the grid would fill more (a wave or more), nothing is near its limit (all below 60 %), and at least half of the warps' time goes to waiting for latency: memory, fixed latencies,
-barriers, branches. With a quarter of the warps or fewer that wait for memory for 60 % of their time, a unit that is busier than that, up to 75 %, is no objection.
+An SM hides latency by switching to another warp. Here the launch's registers, shared memory or block size let at
+most half of the warps fit (theoretical occupancy 50 % or less), the grid would fill more (a wave or more), nothing
+is near its limit (all below 60 %), and at least half of the warps' time is latency: memory, fixed latencies,
+barriers, branches. Where at most a quarter of the warps fit and wait for memory for 60 % of their time, a unit may
+be used to up to 75 %.
 
-The time after the repair falls as occupancy rises to the next thing that limits it, down to what the busiest resource needs.`,
+The time after the fix falls as occupancy rises to its next limit, down to what the busiest resource needs.`,
 	Limits: `
-Occupancy is a means. A kernel that is busy with few warps is not accused. Whether the work of a launch still fits when the limit is lifted (an array in shared memory that is really
-used) only the author knows.`,
+Occupancy is a means, not an end: a kernel that is busy with few warps is not reported. Only the author knows
+whether the limit can be lifted (an array in shared memory that is really used).`,
 	Fix: `
-Lift the limit that is named: ask for the shared memory that is used, cap registers, or choose a block size that divides an SM's 2,048 (or 1,536) threads:
+Lift the limit named: request only the shared memory that is used, cap registers, or choose a block size that
+divides the 2,048 (or 1,536) threads per SM:
 
     kernel<<<grid, 128, bytes_used>>>(...);           // not the device's maximum
-    __launch_bounds__(256, 4) __global__ void kernel  // four blocks an SM: at most 64 registers a thread
+    __launch_bounds__(256, 4) __global__ void kernel  // four blocks per SM: at most 64 registers per thread
 
-The step to the next occupancy: lacuna kernel REPORT --what-if regs=64,smem=32k,block=256.`,
-	RefutedBy: `More blocks fit and the time stays: then each warp's own chain, not the number of warps, is the limit.`,
+For the next occupancy level: lacuna kernel REPORT --what-if regs=64,smem=32k,block=256.`,
+	RefutedBy: `More blocks fit and the time stays: each warp's dependency chain is the limit, not the number of warps.`,
 	Check:     checkLowOccupancy,
 }
 
@@ -50,7 +53,7 @@ func checkLowOccupancy(c *Case, out *Findings) {
 	if !(next > occ) {
 		return
 	}
-	f := out.Add(0.85, "%s limits occupancy to %s, too little to hide waiting", words, percent(occ))
+	f := out.Add(0.85, "Low occupancy: %s limits it to %s, too little to hide latency", words, percent(occ))
 	f.Because("an SM has room for %s of %s, by %s; without that limit occupancy is %s", several(limit, "block"), several(c.warpsPerBlock(), "warp"), words, percent(next))
 	_, most := c.limiter()
 	f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits), percent(most))

@@ -8,25 +8,31 @@ import (
 
 var memoryLatency = Rule{
 	ID:    "memory_latency",
-	Title: "Too few loads are under way to hide the latency of memory",
+	Title: "Memory latency (Long Scoreboard): too few loads in flight",
 	Since: "0.2",
 	Needs: []Need{needTime, needStalls, needIssue, needDRAM, needL1},
 	Doc: `
-A load from device memory takes about 0.6 us. To use a bandwidth, bandwidth times latency must be under way: 2.9 MB on an H200, 20 kB an SM. It is a finding when warps wait for loads for at least
-half of their time, nothing is near its limit (all below 60 %), the kernel takes at least 20 us (shorter ones wait for their first loads and end), and no other finding explains it: half of all kernels wait mostly for loads, and most of those are at the roof of DRAM.
+A load from DRAM takes about 0.6 µs. To use the full bandwidth, bandwidth times latency must be in flight: 2.9 MB on
+an H200, 20 kB per SM. It is a finding when warps wait for loads (Long Scoreboard) for at least half of their time,
+nothing is near its limit (all below 60 %), the kernel takes at least 20 µs (shorter ones wait for their first loads
+and end), and no other finding explains it. Half of all kernels wait mostly for loads, and most of those are at the
+DRAM roofline.
 
-The time after the repair is that of the busiest resource when enough loads are under way. Random single sectors reach less of DRAM than streams:
-it fetches 64 bytes for 32, and rows change.`,
+The time after the fix is that of the busiest resource with enough loads in flight. Random single sectors reach less
+DRAM bandwidth than streams: DRAM fetches 64 bytes for 32 and changes rows.`,
 	Limits: `
-The model errs most here, so a gain of at least a quarter is asked for. How many loads an algorithm can have under way is not in the counters: a linked list cannot be walked faster, several can be
-walked at once. Where a warp begins a load more often than every 500 cycles, several are under way already, and where something is at 40 % much of what is possible is done: then the finding is only likely (confidence under a half).`,
+The model is least accurate here, so the predicted gain must be at least 25 %. Counters do not show how many loads
+an algorithm can have in flight: one linked list cannot be walked faster, but several can be walked at once. Where a
+warp starts a load more often than every 500 cycles, several are in flight already; where a resource is at 40 %,
+little remains. Confidence is then under a half.`,
 	Fix: `
 Issue several independent loads before the first result is used:
 
     float4 a = x[i], b = x[i + stride], c = x[i + 2*stride], d = x[i + 3*stride];     // then compute
     #pragma unroll 4
 
-Walk several lists at once; copy ahead into shared memory (cuda::memcpy_async, cp.async, TMA) while the last tile is worked on; raise occupancy.`,
+Walk several lists at once; copy ahead into shared memory (cuda::memcpy_async, cp.async, TMA) while the last tile is
+processed; raise occupancy.`,
 	RefutedBy: `The same kernel with twice the warps, or loads taken out of a dependent chain, takes as long.`,
 	Check:     checkMemoryLatency,
 }
@@ -59,11 +65,11 @@ func checkMemoryLatency(c *Case, out *Findings) {
 	if perLoad >= oneLoad && most < farFromLimit {
 		confidence = 0.75
 	}
-	f := out.Add(confidence, "warps wait for loads for %s of their time, and no resource is busy", percent(share))
+	f := out.Add(confidence, "Memory latency: warps wait for loads (Long Scoreboard) for %s of their time, and no resource is busy", percent(share))
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
 	f.Because("%s of the possible warps are there on average; each waits for its own loads", percent(c.achieved()))
 	if perLoad > 0 {
-		f.Because("a warp begins a load every %.0f cycles; from memory one takes %d or more", perLoad, oneLoad)
+		f.Because("a warp starts a load every %.0f cycles; a load from DRAM takes %d or more", perLoad, oneLoad)
 	}
 	if scattered {
 		f.Because("addresses are scattered: random sectors reach about %s of the peak of DRAM", percent(randomDRAM))

@@ -8,19 +8,20 @@ import (
 
 var memoryThrottle = Rule{
 	ID:    "memory_throttle",
-	Title: "Too many small memory instructions queue up",
+	Title: "LG/MIO Throttle: too many small memory instructions queue up",
 	Since: "0.2",
 	Needs: []Need{needTime, needStalls, needL1, needRequests},
 	Doc: `
-The queues to memory hold some instructions for each SM; when they are full, warps cannot even issue the next. The queue is a symptom: conflicts, uncoalesced accesses and spills fill it
-first, and where one of those is found this stands below it. It is a finding of its own when warps wait for room in the queues for at least 30 % of their time and a request moves less than 512 bytes (16 a lane): the same bytes
-in fewer, wider instructions need less room.
+The memory queues of an SM hold a few instructions; when they are full, warps cannot issue the next. A full queue is
+a symptom: bank conflicts, uncoalesced accesses and spills fill it, and where one of those is found this rule comes
+after it. It is a finding of its own when LG, MIO or Tex Throttle takes at least 30 % of the warps' time and a
+request moves less than 512 bytes (16 per lane): fewer, wider instructions move the same bytes with less room.
 
-After the repair loads are as wide as 16 bytes a lane allow, at most four times.`,
+After the fix loads are up to 16 bytes wide per lane, at most four times as wide as now.`,
 	Limits: `
 Atomics and shared-memory instructions fill the same queues and cannot be widened.`,
 	Fix: `
-Move more bytes with an instruction:
+Move more bytes per instruction:
 
     float4 v = reinterpret_cast<const float4 *>(x)[i];      // not four loads of a float
     cuda::memcpy_async / cp.async.bulk                       // to shared memory without registers`,
@@ -40,8 +41,8 @@ func checkThrottle(c *Case, out *Findings) {
 	if !(share >= throttleMatters) || !(bytes < widestRequest) || !(c.excessShare() < excessMatters) {
 		return
 	}
-	f := out.Add(0.6, "warps wait for room in the queue to memory for %s of their time", percent(share))
-	f.Because("a load of a warp moves %s bytes, where %d are possible", digits(bytes), widestRequest)
+	f := out.Add(0.6, "LG/MIO Throttle: warps wait for room in a memory queue for %s of their time", percent(share))
+	f.Because("a warp's load moves %s bytes; %d are possible", digits(bytes), widestRequest)
 	at, most := c.limiter()
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
 	f.Places = c.HotStalls("lg_throttle", "tex_throttle")

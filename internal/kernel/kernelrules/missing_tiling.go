@@ -8,21 +8,25 @@ import (
 
 var missingTiling = Rule{
 	ID:    "missing_tiling",
-	Title: "The same data is loaded again and again through L1",
+	Title: "Missing tiling: the same data is loaded through L1 again and again",
 	Since: "0.2",
 	Needs: []Need{needTime, needL1, needGlobal, needDRAMBytes},
 	Doc: `
-Threads load the same data from global memory many times, as a matrix product that fetches both operands for each multiplication, or a stencil that loads every neighbour. It
-is a finding when L1 or the load unit limits the kernel (60 % or more), accesses are coalesced (under a quarter of excess), global loads are at least half of the passes of L1 or a fifth of the instructions,
-and at least four times the bytes that DRAM moves are asked of L1: each byte is loaded four times. It is also one where integers limit instead, the addresses and bounds of those loads, while L1 is at 40 % or more and each byte is loaded eight
-times.
+Threads load the same data from global memory many times, as in a GEMM that fetches both operands for each
+multiplication, or a stencil that loads every neighbour. It is a finding when L1 or the load/store unit limits the
+kernel (60 % or more), accesses are coalesced (under a quarter of excess), global loads are at least half of the L1
+wavefronts or a fifth of the instructions, and L1 is asked for at least four times the bytes that DRAM moves: each
+byte is loaded four times. It is also a finding when integer instructions (addresses and bounds of those loads)
+limit the kernel, L1 is at 40 % or more and each byte is loaded eight times.
 
-After the repair a tile in shared memory and registers gives an eighth of the loads, never less than one for each byte of DRAM; multiply-adds then run at three quarters of their peak.`,
+After the fix a tile in shared memory and registers needs an eighth of the loads, never less than one per byte of
+DRAM; FMAs then run at three quarters of their peak.`,
 	Limits: `
-What tiling can save depends on how often data is used again. Under a hundred times it is taken for a stencil, whose tile may cost as much as it saves (one was measured
-that did): then confidence is under a half, and the prediction careful. Data that is shared through L2 by other kernels counts as loaded once.`,
+The saving depends on how often data is reused. Under a hundred times the kernel is taken for a stencil, whose tile
+may cost as much as it saves (one was measured that did): confidence is then under a half, and the prediction
+cautious. Data that other kernels share through L2 counts as loaded once.`,
 	Fix: `
-Load a tile into shared memory once, use it from there, and keep several results a thread in registers:
+Load a tile into shared memory once, use it from there, and keep several results per thread in registers:
 
     __shared__ float a[64][16], b[16][64];
     for (int k = 0; k < K; k += 16) {
@@ -32,7 +36,7 @@ Load a tile into shared memory once, use it from there, and keep several results
     }
 
 A stencil marches along one axis with a queue of planes in registers.`,
-	RefutedBy: `Loads are different addresses each: bytes asked of L1 are about those that DRAM moves.`,
+	RefutedBy: `Each load has a different address: L1 is asked for about as many bytes as DRAM moves.`,
 	Check:     checkMissingTiling,
 }
 
@@ -67,9 +71,9 @@ func checkMissingTiling(c *Case, out *Findings) {
 	if !product {
 		confidence = 0.45
 	}
-	f := out.Add(confidence, "global loads ask L1 for %.0f times the bytes that DRAM moves", reuse)
+	f := out.Add(confidence, "Missing tiling: global loads ask L1 for %.0f times the bytes that DRAM moves", reuse)
 	f.Because("%s asked for, %s from and to DRAM", bytesText(c.usedBytes()), bytesText(dram))
-	f.Because("L1 is at %s, the load unit at %s of its peak; %s of the instructions are global loads", percent(c.use(kernel.L1)), percent(c.use(kernel.LSUIn)), percent(loads))
+	f.Because("L1 is at %s, the load/store unit at %s of its peak; %s of the instructions are global loads", percent(c.use(kernel.L1)), percent(c.use(kernel.LSUIn)), percent(loads))
 	f.Places = c.HotOpcodes("LDG")
 	saves := float64(tilingSaves)
 	if !product {

@@ -8,21 +8,23 @@ import (
 
 var narrowAccess = Rule{
 	ID:    "narrow_access",
-	Title: "Each load or store moves a byte or two",
+	Title: "Narrow accesses: each thread loads or stores one or two bytes at a time",
 	Since: "0.2",
 	Needs: []Need{needTime, needRequests, needGlobal, needLanes, needDRAM, needL1},
 	Doc: `
-A load of a warp moves 32 times the width of the type. With one byte a lane that is one sector, and as many instructions are needed as for sixteen bytes a lane. It is a finding
-when global accesses use 64 bytes a request or less (two bytes a lane), within a line of 128 bytes (side by side, or interleaved as the colours of an image) and with full warps (24 lanes or more), they are at least 5 % of the
-instructions, and nothing is at 80 % of its peak.
+A warp's load moves 32 times the width of the type. With one byte per lane that is one sector, for as many
+instructions as with 16 bytes per lane. It is a finding when global accesses use 64 bytes per request or less (two
+bytes per lane), within a line of 128 bytes (adjacent, or interleaved as the channels of an image) and with full
+warps (24 lanes or more), are at least 5 % of the instructions, and nothing is at 80 % of its peak.
 
-After the repair four times the bytes travel with an instruction: a quarter of the instructions, requests and passes of L1 remain, and the work takes a quarter of the blocks or of the loop.`,
+After the fix each instruction moves four times the bytes: a quarter of the instructions, requests and L1 wavefronts
+remain, and the work takes a quarter of the blocks or of the loop.`,
 	Limits: `
-Bytes that lie apart cannot be loaded together. Alignment is needed: 16-byte loads want addresses that are multiples of 16.`,
+Bytes that are not adjacent cannot be loaded together. 16-byte loads need addresses that are multiples of 16.`,
 	Fix: `
-Load a vector, work on its parts, store a vector:
+Load a vector, process its elements, store a vector:
 
-    uint4 v = reinterpret_cast<const uint4 *>(in)[i];      // 16 bytes a thread
+    uint4 v = reinterpret_cast<const uint4 *>(in)[i];      // 16 bytes per thread
     uchar4 *b = reinterpret_cast<uchar4 *>(&v); ...
     reinterpret_cast<uint4 *>(out)[i] = v;`,
 	RefutedBy: `The same kernel on 4-byte elements, with as many elements, takes four times as long.`,
@@ -48,7 +50,7 @@ func checkNarrow(c *Case, out *Findings) {
 	if !(used > 0 && used <= sectorsNarrow) || !(per <= sectorsLine) || !(share >= narrowShare) || !(c.lanes() >= lanesWasted) || !(most < narrowBusy) {
 		return
 	}
-	f := out.Add(0.85, "a load or store of a warp moves %s bytes", digits(used*sectorBytes))
+	f := out.Add(0.85, "Narrow accesses: a warp's load or store moves %s bytes", digits(used*sectorBytes))
 	f.Because("%s requests for %s sectors; %s of the instructions access global memory", digits(requests), digits(sectors), percent(share))
 	f.Because("nothing is used to more than %s", percent(most))
 	f.Places = c.HotOpcodes("LDG", "STG")

@@ -9,24 +9,26 @@ import (
 
 var nonFusedFP = Rule{
 	ID:    "non_fused_fp",
-	Title: "Multiplications and additions that could be one instruction",
+	Title: "Non-fused FP: multiplies and adds that could be FMAs",
 	Since: "0.2",
 	Needs: []Need{needTime, needFP, needIssue},
 	Doc: `
-A fused multiply-add does a * b + c in the slot of one instruction. It is a finding when separate multiplications and additions of one precision are both at least a tenth of the
-instructions, and arithmetic or issue is what limits the kernel (60 % or more). The smaller of the two counts is the most that can be fused; where the report holds the code, sums that really use
-a product are counted.
+A fused multiply-add (FMA) computes a * b + c in one instruction. It is a finding when separate multiplies and adds
+of one precision are each at least a tenth of the instructions, and arithmetic or issue limits the kernel (60 % or
+more). The smaller of the two counts can be fused at most; where the report holds the machine code, the rule counts
+adds that really use a product.
 
-After the repair that many instructions are gone.`,
+After the fix that many instructions are gone.`,
 	Limits: `
-Additions that do not use a product cannot be fused: without the code the finding is an upper bound, and its confidence says so. Products that reach a sum through a branch are not
-counted. Fusing rounds once instead of twice: results differ in the last bit.`,
+Adds that do not use a product cannot be fused: without the code the finding is an upper bound, with lower
+confidence. Products that reach an add through a branch are not counted. An FMA rounds once instead of twice:
+results differ in the last bit.`,
 	Fix: `
 Let the compiler fuse (it does by default), or write it:
 
     y = fmaf(a, x, y);               // not __fadd_rn(__fmul_rn(a, x), y)
     nvcc --fmad=true                 // not --fmad=false`,
-	RefutedBy: `The SASS shows that products are not what is added.`,
+	RefutedBy: `The SASS shows that the adds do not use the products.`,
 	Check:     checkNonFused,
 }
 
@@ -54,8 +56,8 @@ func checkNonFused(c *Case, out *Findings) {
 			}
 			confidence, upper = 0.9, ""
 		}
-		f := out.Add(confidence, "%s of the instructions are products and sums of %s precision that could be fused%s", percent(2*share), p.words, upper)
-		f.Because("%s multiplications and %s additions by threads, and %s fused", digits(mul), digits(add), digits(fused))
+		f := out.Add(confidence, "Non-fused FP: %s of the instructions are multiplies and adds of %s precision that could be FMAs%s", percent(2*share), p.words, upper)
+		f.Because("%s multiplies and %s adds by threads, and %s FMAs", digits(mul), digits(add), digits(fused))
 		f.Because("instruction issue is at %s, the pipe at %s of its peak", percent(c.use(kernel.Issue)), percent(c.use(p.pipe)))
 		f.Places = c.HotOpcodes(strings.ToUpper(p.add), strings.ToUpper(p.mul))
 		pipe := math.Min(add, mul) / (add + mul + fused)

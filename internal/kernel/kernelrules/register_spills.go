@@ -8,25 +8,29 @@ import (
 
 var registerSpills = Rule{
 	ID:    "register_spills",
-	Title: "Registers are spilled to, or an array lies in, local memory",
+	Title: "Register spills, or arrays in local memory",
 	Since: "0.2",
 	Needs: []Need{needTime, needLocal},
 	Doc: `
-Local memory is a thread's stack. It lies in device memory behind L1 and L2: what the compiler could not keep in registers, or an array with an index that is only known at
-run time, is read and written there. It is a finding when at least a tenth of the sectors that L1 moves for local and global memory are local.
-No share of instructions is asked for: local stores go through L1 to L2 at once, and 4 % of the instructions were seen to be 95 % of the traffic of L2.
+Local memory is a thread's stack. It is in DRAM behind L1 and L2, and holds what the compiler could not keep in
+registers, and arrays whose index is known only at run time. It is a finding when at least a tenth of the sectors
+that L1 moves for local and global memory are local. There is no threshold for instructions: local stores go through
+L1 to L2 at once, and 4 % of the instructions were seen to cause 95 % of the L2 traffic.
 
-Whether the compiler spilled or an array is indexed is told apart by the count of spilling instructions (since 2025.1). The time after the repair is without the local passes of
-L1, the local sectors of L2 and the local instructions; DRAM moves at most what the kernel can touch.`,
+The count of spilling instructions (since 2025.1) separates spills from indexed arrays. The time after the fix
+leaves out the local wavefronts of L1, the local sectors of L2 and the local instructions; DRAM moves at most what
+the kernel can touch.`,
 	Limits: `
-More registers a thread mean fewer warps: the repaired kernel may wait more, which the range does not hold. A spill in code that rarely runs is not found, rightly.`,
+More registers per thread mean fewer warps: the fixed kernel may wait more, which the range does not include. Spills
+in code that rarely runs are not reported, on purpose.`,
 	Fix: `
-Spilled: allow more registers, even if occupancy falls, or keep less alive at once (smaller unrolling, smaller tiles):
+Spills: allow more registers, even if occupancy falls, or keep fewer values live (less unrolling, smaller tiles):
 
     __launch_bounds__(256, 2)             // not (256, 8), which caps a thread at 32 registers
     nvcc -maxrregcount=128                // the same for a file
 
-An array with an index known at run time: unroll the loop so that indices are constants, or put the array in shared memory, a column a thread:
+An array with an index known at run time: unroll the loop so that indices are constants, or put the array in shared
+memory, one column per thread:
 
     __shared__ int cnt[64][256];          // cnt[bin][threadIdx.x]: no conflicts, no local memory`,
 	RefutedBy: `Compiling with -Xptxas -v shows no stack frame and no spills for this kernel.`,
@@ -49,19 +53,19 @@ func checkSpills(c *Case, out *Findings) {
 	case spilled > 0:
 		what = "registers spilled to local memory"
 	case spilled == 0:
-		what, fix = "an array in local memory, indexed at run time", "Keep the array out of local memory: unroll so that its indices are constants, or lay it in shared memory with a column for each thread. More registers a thread do not help: nothing is spilled."
+		what, fix = "an array in local memory, indexed at run time", "Keep the array out of local memory: unroll so that its indices are constants, or put it in shared memory with one column per thread. More registers per thread do not help: nothing is spilled."
 	}
-	f := out.Add(0.9, "%s: %s of the traffic of L1", what, percent(share))
+	f := out.Add(0.9, "%s: %s of L1's traffic", what, percent(share))
 	f.Fix = fix
 	f.Because("%s sectors of local loads and %s of local stores, beside %s of global memory", digits(loads), digits(stores), digits(global))
 	if n := c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads") + c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"); n > 0 {
 		f.Because("%s of the instructions are local loads and stores", percent(n/c.instructions()))
 	}
 	if spilled >= 0 {
-		f.Because("%s executed instructions are the compiler's spills; the kernel has %s registers a thread", digits(spilled), digits(c.number("launch__registers_per_thread")))
+		f.Because("%s executed instructions are the compiler's spills; the kernel has %s registers per thread", digits(spilled), digits(c.number("launch__registers_per_thread")))
 	}
 	if dram, _ := c.dramBytes(); dram > reachableTwice*c.reachable() {
-		f.Because("DRAM moved %s, and the kernel's arrays are at most %s: the rest is stack", bytesText(dram), bytesText(c.reachable()))
+		f.Because("DRAM moved %s, and the kernel's arrays are at most %s: the rest is local memory", bytesText(dram), bytesText(c.reachable()))
 	}
 	f.Places = c.HotOpcodes("LDL", "STL")
 	c.expect(f, c.withoutStack(loads, stores, spilled == 0))

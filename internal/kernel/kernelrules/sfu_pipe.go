@@ -8,31 +8,37 @@ import (
 
 var sfuPipe = Rule{
 	ID:    "sfu_pipe",
-	Title: "Special functions set the time",
+	Title: "XU pipe: special functions limit the kernel",
 	Since: "0.2",
 	Needs: []Need{needTime, needXU, needIssue},
 	Doc: `
-Sine, cosine, exponential, logarithm, square root and division start on the XU pipe, 16 lanes a clock an SM: an eighth of the rate of a multiplication. There are two faults.
+Sine, cosine, exponential, logarithm, square root and division start on the XU pipe, with 16 lanes per clock and SM:
+an eighth of the rate of a multiply. There are two faults.
 
-The pipe itself is the limit (60 % or more, and issue under 75 %, so that other pipes have room to take the work): too many special functions.
+The pipe itself is the limit (60 % or more, and issue under 75 %, so that other pipes have room): too many special
+functions.
 
-Or the precise library functions are: issue at 60 % or more, 12 to 200 instructions for each special function, and at least 5 % of them the
-selections, roundings, checks and branches of argument reduction, which fast functions do without. Some precise functions, powf above all, are polynomials without a special function: there the conversions to integers
-count, if as many roundings and 5 % of branches and selections are around them. Then not the pipe but the code around it sets the time.
+Or the precise library functions are the limit: issue at 60 % or more, 12 to 200 instructions per special function,
+and at least 5 % of them the selects, roundings, checks and branches of argument reduction, which fast functions do
+not need. Some precise functions, powf above all, are polynomials without a special function: there conversions to
+integers count, if as many roundings and 5 % of branches and selects are around them. The code around the pipe is
+then the limit, not the pipe.
 
-After the repair: in the first case three tenths of the special functions remain (at best none, and DRAM sets the time), and as many other instructions as now, since what replaces a function replaces its scaling too; in the second, thirteen
-instructions a function and half of the XU pipe.`,
+After the fix: in the first case 30 % of the special functions remain (at best none, and DRAM sets the time), and as
+many other instructions as now, since the replacement also replaces a function's scaling; in the second, 13
+instructions per function and half of the XU pipe's work.`,
 	Limits: `
-What fraction of special functions an algorithm can do without only its author knows: the range is wide. Conversions with a 64-bit side run on the same pipe; where they
-prevail, fp64_pipe stands above. Fast functions are less precise: for sine about 2^-21 of absolute error, and wrong for large arguments.`,
+Only the author knows how many special functions an algorithm can do without: the range is wide. Conversions from
+and to 64 bits run on the same pipe; where they prevail, fp64_pipe comes first. Fast functions are less precise: for
+sine about 2^-21 of absolute error, and wrong for large arguments.`,
 	Fix: `
-Where precision allows, the fast functions, one by one or for a file:
+Where precision allows, use the fast functions, one by one or for a file:
 
     __sinf(x), __powf(x, y), __fdividef(x, y), __expf(x)      // not sinf, powf, /, expf
     nvcc -use_fast_math
 
-Where the fast ones are already used: fewer of them. cos(k x) for k = 1, 2, ... follows from a recurrence; exp2f with a scaled argument saves a
-multiplication; some of the functions can be a polynomial on the FMA pipe.`,
+Where the fast ones are already used, use fewer of them. cos(k x) for k = 1, 2, ... follows from a recurrence; exp2f
+with a scaled argument saves a multiplication; some of the functions can be a polynomial on the FMA pipe.`,
 	RefutedBy: `Replacing every special function by its argument leaves the time as it is.`,
 	Check:     checkSFU,
 }
@@ -55,7 +61,7 @@ func checkSFU(c *Case, out *Findings) {
 		if c.modified(isF64Conversion) >= conversionShare {
 			return
 		}
-		f := out.Add(0.85, "the pipe of special functions is at %s of its peak", percent(xu))
+		f := out.Add(0.85, "XU pipe: special functions take it to %s of its peak", percent(xu))
 		f.Because("instruction issue is at %s: other pipes have room", percent(issue))
 		if mufu > 0 {
 			f.Because("%s of the instructions are special functions", percent(mufu))
@@ -82,9 +88,9 @@ func checkSFU(c *Case, out *Findings) {
 	if !(issue >= limits) || !(per >= precisePerMUFU && per <= precisePerMax) || !(reduction >= reductionShare) {
 		return
 	}
-	f := out.Add(0.8, "precise functions take %s instructions each", digits(per))
-	f.Because("instruction issue is at %s, the pipe of special functions at %s: the code around them sets the time", percent(issue), percent(xu))
-	f.Because("%s of the instructions are selections, roundings and branches as in argument reduction", percent(reduction))
+	f := out.Add(0.8, "XU pipe: precise functions take %s instructions each", digits(per))
+	f.Because("instruction issue is at %s, the XU pipe at %s: the code around the special functions is the limit", percent(issue), percent(xu))
+	f.Because("%s of the instructions are selects, roundings and branches as in argument reduction", percent(reduction))
 	f.Fix = "Use the fast functions where precision allows: __sinf, __powf, __fdividef, or -use_fast_math."
 	f.Places = c.HotOpcodes("MUFU")
 	left := fastPerMUFU / per

@@ -4,24 +4,25 @@ import "math"
 
 var smallGrid = Rule{
 	ID:    "small_grid",
-	Title: "Fewer blocks than the device has SMs",
+	Title: "Small grid: fewer blocks than the GPU has SMs",
 	Since: "0.2",
 	Needs: []Need{needTime, needSMs, needDRAM},
 	Doc: `
 A block runs on one SM. With fewer blocks than SMs some SMs have nothing to do, whatever their blocks contain.
 
-What the chip as a whole needs (DRAM, L2, all instructions) stays the same with more blocks, so at best the time after the repair is what the busiest resource then needs; at worst the same work is
-spread over all SMs at the pace of now; the prediction is between.`,
+With more blocks the work for the whole chip (DRAM, L2, all instructions) stays the same, so at best the time after
+the fix is what the busiest resource needs; at worst the same work is spread over all SMs at today's rate. The
+prediction is in between.`,
 	Limits: `
-A grid can be small because there is no more work: then run several such kernels at once, in streams or a graph. A grid of one block or more for each SM that leaves SMs
-half empty is not this.`,
+A grid can be small because there is no more work: then run several such kernels at once, in streams or a graph. A
+grid of one block or more per SM that leaves SMs half empty does not count.`,
 	Fix: `
-Give each thread less and launch more blocks, one for each SM and more:
+Give each thread less work and launch more blocks, at least one per SM:
 
     int blocks = (n + 255) / 256;                       // not a fixed 32
     kernel<<<min(blocks, 8 * sm_count), 256>>>(x, n);   // with a loop i += gridDim.x * blockDim.x
 
-A product with a long inner dimension is split along it (split-k); a reduction over few rows uses several blocks a row.`,
+Split a GEMM with a long inner dimension along it (split-K); use several blocks per row in a reduction over few rows.`,
 	RefutedBy: `The same kernel with as many blocks as SMs takes as long.`,
 	Check:     checkSmallGrid,
 }
@@ -34,7 +35,7 @@ func checkSmallGrid(c *Case, out *Findings) {
 		return
 	}
 	spread := grid / sms
-	f := out.Add(0.9, "%s blocks for %s SMs: %s of them have nothing to do", digits(grid), digits(sms), percent(1-grid/sms))
+	f := out.Add(0.9, "Small grid: %s blocks for %s SMs; %s of the SMs have no work", digits(grid), digits(sms), percent(1-grid/sms))
 	if a := c.active(); a > 0 {
 		f.Because("the mean SM has work for %s of the time", percent(a))
 	}

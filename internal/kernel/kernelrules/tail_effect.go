@@ -4,19 +4,23 @@ import "math"
 
 var tailEffect = Rule{
 	ID:    "tail_effect",
-	Title: "The last wave of blocks fills few SMs",
+	Title: "Tail effect: the last wave of blocks fills few SMs",
 	Since: "0.2",
 	Needs: []Need{needTime, needWaves, needSMs, needActive, needDRAM},
 	Doc: `
-Blocks run in waves: as many as fit, then the next. With 1.1 waves the second is nearly empty and takes as long as the first. It is a finding
-when there are more than one and at most six waves (after that the tail is under a sixth), at least a fifth of the slots of the last one is empty, and SMs are really idle:
-the mean SM has work for less than 90 % of the time.
+Blocks run in waves: as many as fit, then the next. With 1.1 waves the second is nearly empty and takes as long as
+the first. It is a finding with more than one and at most six waves (with more, the tail is under a sixth), when at
+least a fifth of the last wave's slots are empty and SMs are really idle: the mean SM has work for less than 90 % of
+the time.
 
-The time after the repair is what full waves would take, or SMs' working time if that is more, and 5 % for the unevenness that remains.`,
+The time after the fix is what full waves would take, or the SMs' busy time if that is more, plus 5 % for the
+imbalance that remains.`,
 	Limits: `
-Blocks of uneven length fill a tail by themselves; then waves say little, and the idle time decides. Persistent kernels and clusters schedule themselves.`,
+Blocks of uneven length fill a tail by themselves: waves then say little, and idle time decides. Persistent kernels
+and clusters schedule themselves.`,
 	Fix: `
-Make blocks smaller, so that more fit and the last wave is a smaller part, or launch exactly one wave of blocks that take work until none is left:
+Use smaller blocks, so that more fit and the last wave is a smaller part, or launch exactly one wave of blocks that
+fetch work until none is left:
 
     kernel<<<grid * 4, block / 4>>>(...);
 
@@ -43,7 +47,7 @@ func checkTail(c *Case, out *Findings) {
 	if c.lanes() < lanesWasted {
 		confidence = 0.6 // uneven work: blocks end at different times anyway
 	}
-	f := out.Add(confidence, "%.2f waves of blocks: the last one leaves %s of the slots empty", waves, percent(1-full))
+	f := out.Add(confidence, "Tail effect: %.2f waves of blocks, and the last one leaves %s of the slots empty", waves, percent(1-full))
 	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()), percent(full), digits(math.Ceil(waves)))
 	f.Because("the mean SM has work for %s of the time", percent(c.active()))
 	r := asNow()

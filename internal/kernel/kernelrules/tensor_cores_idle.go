@@ -9,18 +9,20 @@ import (
 
 var tensorCoresIdle = Rule{
 	ID:    "tensor_cores_idle",
-	Title: "A matrix product of 16-bit data without tensor cores",
+	Title: "Tensor cores idle: a 16-bit GEMM runs on the FP32 pipe",
 	Since: "0.2",
 	Needs: []Need{needTime, needFP, needOpcodes, needL1},
 	Doc: `
-Half-precision data is widened to single precision and multiplied on the FP32 pipe, while the tensor cores, which do sixteen times as many products a clock or more, do nothing. It is a finding when
-the device has tensor cores and they are idle (under 1 %), at least 40 % of the instructions are multiply-adds, conversions or loads of 16-bit data are at least 1 %, and each byte from L2 is used for ten operations or more: only matrix products
-reuse that much.
+FP16 or BF16 data is widened to FP32 and multiplied on the FP32 pipe, while the tensor cores, at least sixteen times
+as fast, are idle. It is a finding when the GPU has tensor cores and they are idle (under 1 %), at least 40 % of the
+instructions are FMAs, conversions or loads of 16-bit data are at least 1 %, and each byte from L2 is used for ten
+operations or more: only GEMMs reuse that much.
 
-After the repair the products take the time that matrix instructions need at 40 % of their peak (20 to 80 % for the range, as libraries and hand-written kernels reach), and operands no longer pass through registers
-one by one.`,
+After the fix the GEMM takes the time that tensor instructions need at 40 % of their peak (20 to 80 % for the range,
+as libraries and hand-written kernels reach), and operands no longer pass through registers one by one.`,
 	Limits: `
-A product of single-precision data is not accused: tensor cores would round it to TF32. Small products cannot fill them. Convolutions by hand look like products and are.`,
+A GEMM of FP32 data is not reported: tensor cores would round it to TF32. Small GEMMs cannot fill tensor cores.
+Hand-written convolutions look like GEMMs, and are.`,
 	Fix: `
 Call cuBLAS, or use matrix instructions:
 
@@ -29,7 +31,7 @@ Call cuBLAS, or use matrix instructions:
     wmma::mma_sync(c, a, b, c);
 
 In PyTorch: a matmul of half or bfloat16 tensors, or tl.dot in Triton, with dimensions that are multiples of 8.`,
-	RefutedBy: `The kernel is no product of matrices: no operand is used more than a few times.`,
+	RefutedBy: `The kernel is not a GEMM: no operand is used more than a few times.`,
 	Check:     checkTensorCoresIdle,
 }
 
@@ -63,8 +65,8 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	if !(ffma >= productFFMA) || !(half >= halfShare) || !(reuse >= productReuse) {
 		return
 	}
-	f := out.Add(0.85, "a product of 16-bit matrices on the FP32 pipe: tensor cores are idle")
-	f.Because("%s of the instructions are multiply-adds of single precision, %s widen or load 16-bit data", percent(ffma), percent(half))
+	f := out.Add(0.85, "Tensor cores idle: a 16-bit GEMM runs on the FP32 pipe")
+	f.Because("%s of the instructions are FP32 FMAs, %s widen or load 16-bit data", percent(ffma), percent(half))
 	f.Because("%s operations for each byte from L2", digits(reuse))
 	f.Places = c.HotOpcodes("FFMA")
 	// The time of the products at the FP32 pipe's peak, over what matrix instructions do more.

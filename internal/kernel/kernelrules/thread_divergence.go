@@ -8,24 +8,26 @@ import (
 
 var threadDivergence = Rule{
 	ID:    "thread_divergence",
-	Title: "Lanes of a warp take different ways and wait for each other",
+	Title: "Warp divergence: lanes of a warp take different branches",
 	Since: "0.2",
 	Needs: []Need{needTime, needLanes, needIssue, needDRAM},
 	Doc: `
-A warp executes both arms of a branch, each with the lanes that take it. It is a finding when fewer than 24 of 32 lanes do the work of the mean instruction (NVIDIA's line; a quarter is
-idle). Lanes that are switched off by a predicate count as idle: a compiler often replaces a short branch by one.
+A warp executes both sides of a branch, each with the lanes that take it. It is a finding when fewer than 24 of 32
+lanes are active in the mean instruction (NVIDIA's threshold; a quarter is idle). Predicated-off lanes count as
+idle: compilers often replace a short branch by a predicate.
 
-If instruction issue is what limits the kernel (60 % or more), the time falls with the instructions that full warps save. Else the kernel waits as well, as a tree reduction does at
-its barriers, and the repair is another structure: shared-memory passes leave, and at best the bytes of DRAM remain.`,
+If instruction issue limits the kernel (60 % or more), the time falls with the instructions that full warps save.
+Otherwise the kernel waits as well, as a tree reduction does at its barriers, and the fix is another structure:
+shared-memory wavefronts go, and at best only the DRAM traffic remains.`,
 	Limits: `
-Idle lanes at the edge of an array, or in the last warp of a block, cost nothing and are rarely a quarter. Where trip counts differ from lane to lane the cause is uneven work; then
-load_imbalance stands above this.`,
+Idle lanes at the edge of an array, or in the last warp of a block, cost nothing and are rarely a quarter. Where
+trip counts differ between lanes the cause is uneven work, and load_imbalance comes first.`,
 	Fix: `
-Sort or bin the work so that the lanes of a warp take the same way, or let the condition depend on the warp:
+Sort or bin the work so that the lanes of a warp take the same branch, or let the condition depend on the warp:
 
-    if ((threadIdx.x / 32) % 2 == 0) ...            // not threadIdx.x % 2: whole warps take one arm
+    if ((threadIdx.x / 32) % 2 == 0) ...            // not threadIdx.x % 2: whole warps take one side
 
-In a reduction let neighbouring lanes stay active and use shuffles in the warp:
+In a reduction keep neighbouring lanes active and use warp shuffles:
 
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(~0u, v, d);`,
 	RefutedBy: `Work sorted by kind, with the same number of elements of each, takes as long.`,
@@ -38,9 +40,9 @@ func checkDivergence(c *Case, out *Findings) {
 		return
 	}
 	full := lanes / lanesPerWarp
-	f := out.Add(0.85, "%s of 32 lanes do the work of the mean instruction", digits(lanes))
+	f := out.Add(0.85, "Warp divergence: %s of 32 lanes are active on average", digits(lanes))
 	if plain := known(c.LanesBranched()); plain-lanes > 2 {
-		f.Because("%s lanes are in the branch, and only %s are not switched off by a predicate", digits(plain), digits(lanes))
+		f.Because("%s lanes are in the branch, and only %s are not predicated off", digits(plain), digits(lanes))
 	}
 	f.Because("instruction issue is at %s of its peak; with full warps the same work takes %s of the instructions", percent(c.use(kernel.Issue)), percent(full))
 	f.Places = c.HotDivergence()

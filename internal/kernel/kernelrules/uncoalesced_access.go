@@ -8,23 +8,26 @@ import (
 
 var uncoalescedAccess = Rule{
 	ID:    "uncoalesced_access",
-	Title: "Threads of a warp read or write far apart",
+	Title: "Uncoalesced global accesses: threads of a warp read or write far apart",
 	Since: "0.2",
 	Needs: []Need{needTime, needDRAM, needGlobal},
 	Doc: `
-The 32 lanes of a warp ask for addresses that do not lie side by side, so that more sectors of 32 bytes are moved than the bytes used need.
-It is recognised from the addresses themselves: at least a quarter of the sectors that global loads and stores ask for carry nothing that
-is used, and what limits the kernel moves in proportion to sectors (DRAM, L2, or L1, used at 60 % of its peak or more, which is NVIDIA's line). Where nothing
-of that kind is near its limit, L1 absorbs the excess, and it costs nothing; unless warps wait for nothing else: at least half of the sectors are in excess, L2 moves twice the bytes that are used, warps wait for global memory for
-60 % of their time, and for room in its queue for 20 %, which single accesses with many sectors fill.
+The 32 lanes of a warp access addresses that are not adjacent, so more sectors of 32 bytes move than the used bytes
+need. It is a finding when at least a quarter of the sectors that global loads and stores request are not used, and
+the kernel's limit moves in proportion to sectors (DRAM, L2 or L1, at 60 % of its peak or more, NVIDIA's threshold).
+Where none of these is near its limit, L1 absorbs the excess at no cost, with one exception: at least half of the
+sectors are in excess, L2 moves twice the bytes that are used, warps wait for global memory (Long Scoreboard) for 60
+% of their time, and for room in its queue (LG Throttle) for 20 %.
 
-The time after the repair is what is left when only used bytes travel: DRAM and L2 move those, L1 makes one pass for each full line of 128 bytes.`,
+The time after the fix is what is left when only used bytes move: DRAM and L2 move those, L1 takes one wavefront per
+full line of 128 bytes.`,
 	Limits: `
-Loads whose addresses come from data (a linked list, a gather of single values) are left out where the report holds the code: there the spread is inherent. A row that
-is found by an index and then walked is not such a load. Reports of 2020.3 count sectors differently;
-older ones have none. The prediction assumes that every sector can be filled, which a change of layout gives and a shuffle may not.`,
+Loads whose addresses come from data (a linked list, a gather of single values) are left out where the report holds
+the machine code: their spread is inherent. A row that is found by an index and then walked is not such a load.
+Reports of 2020.3 count sectors differently; older ones have none. The prediction assumes that every sector can be
+filled: a new layout does that, a shuffle may not.`,
 	Fix: `
-Let neighbouring threads touch neighbouring addresses. An array of structures becomes a structure of arrays:
+Let neighbouring threads access neighbouring addresses. Change an array of structures to a structure of arrays:
 
     struct Particle { float x, y, z, m, rest[12]; };      // 64 bytes apart: lanes use 4 of every 64
     float v = p[i].x;
@@ -32,10 +35,11 @@ Let neighbouring threads touch neighbouring addresses. An array of structures be
     float *x;                                              // side by side: all bytes are used
     float v = x[i];
 
-A thread that walks a row of its own becomes a warp that walks the row together (i = lane; i < n; i += 32); a transposed store goes
-through a tile in shared memory.`,
-	RefutedBy: `Sectors a request are near the ideal of the access width (4 for 4-byte loads, 16 for 16-byte ones), or the kernel does not get faster when the strided array is replaced by a dense one of the same length.`,
-	Check:     checkUncoalesced,
+Let a warp walk a row together (i = lane; i < n; i += 32) instead of one thread per row. Transpose through a tile in
+shared memory.`,
+	RefutedBy: `Sectors per request are near the ideal for the access width (4 for 4-byte loads, 16 for 16-byte ones),
+or the kernel does not get faster when the strided array is replaced by a dense one of the same length.`,
+	Check: checkUncoalesced,
 }
 
 const (
@@ -63,18 +67,18 @@ func checkUncoalesced(c *Case, out *Findings) {
 	}
 	at, most := c.limiter()
 	total, _, _ := c.GlobalSectors()
-	f := out.Add(0.9, "%s of the sectors of global accesses carry nothing that is used", percent(exc))
-	f.Because("loads and stores of global memory ask for %s sectors of 32 bytes, of which %s would do", digits(total), digits(total*(1-exc)))
+	f := out.Add(0.9, "Uncoalesced global accesses: %s of the sectors are not used", percent(exc))
+	f.Because("global loads and stores request %s sectors of 32 bytes; %s would do", digits(total), digits(total*(1-exc)))
 	for _, op := range []struct{ op, words string }{{"ld", "load"}, {"st", "store"}} {
 		if n := c.sectorsPerRequest(op.op); n > 0 {
 			used := c.number("smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".ratio", "smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".pct")
-			f.Because("%s sectors a %s of a warp; %s of the 32 bytes of a sector are used", digits(n), op.words, digits(used))
+			f.Because("%s sectors per warp %s; %s of the 32 bytes of a sector are used", digits(n), op.words, digits(used))
 		}
 	}
 	if limited {
 		f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
 	} else {
-		f.Because("warps wait for global memory for %s of their time, and %s go through L2 for %s that are used", percent(c.stalls("long_scoreboard", "lg_throttle")), bytesText(known(c.L2TexBytes())), bytesText(c.usedBytes()))
+		f.Because("warps wait for global memory (Long Scoreboard) for %s of their time, and L2 moves %s for %s that are used", percent(c.stalls("long_scoreboard", "lg_throttle")), bytesText(known(c.L2TexBytes())), bytesText(c.usedBytes()))
 	}
 	f.Places = c.HotUncoalesced()
 	c.expect(f, c.coalesced())

@@ -103,7 +103,7 @@ func (p *parser) times() (start, dur int64, ok bool) {
 	if !ok {
 		what := `"ts" is missing`
 		if p.ts.to > 0 {
-			what = `"ts" is no time in range`
+			what = `"ts" is not a time in range`
 		}
 		p.lose(model.LossBadTime, int(max(p.ts.from, p.name.from)), what, p.raw(p.ts))
 		return 0, 0, false
@@ -113,7 +113,7 @@ func (p *parser) times() (start, dur int64, ok bool) {
 	}
 	dur, ok = parseMicros(p.raw(p.dur))
 	if !ok || dur > maxNs-start {
-		p.lose(model.LossBadTime, int(p.dur.from), `"dur" is no time in range`, p.raw(p.dur))
+		p.lose(model.LossBadTime, int(p.dur.from), `"dur" is not a time in range`, p.raw(p.dur))
 		return 0, 0, false
 	}
 	if dur < 0 {
@@ -155,7 +155,7 @@ func (p *parser) uint(f field, absent uint32) uint32 {
 	switch {
 	case !ok:
 		if len(raw) > 0 && raw[0] != 'n' { // null is said on purpose
-			p.lose(model.LossWidth, int(p.value[f].from), "is no number that fits", raw)
+			p.lose(model.LossWidth, int(p.value[f].from), "is not a number that fits", raw)
 		}
 		return absent
 	case n == -1:

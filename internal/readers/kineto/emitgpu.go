@@ -97,7 +97,7 @@ func (p *parser) copyRow(start, dur int64) copyRow {
 	row := copyRow{gpuRow: p.gpu(start, dur), bytes: -1, gbs: math.NaN()}
 	if p.have.has(fieldBytes) {
 		if row.bytes = p.int(fieldBytes, -1); row.bytes < 0 {
-			p.lose(model.LossWidth, int(p.value[fieldBytes].from), "is no number of bytes", p.raw(p.value[fieldBytes]))
+			p.lose(model.LossWidth, int(p.value[fieldBytes].from), "is not a number of bytes", p.raw(p.value[fieldBytes]))
 			row.bytes = -1
 		} else {
 			p.out.has |= hasBytes

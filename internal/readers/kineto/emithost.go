@@ -95,7 +95,7 @@ func (p *parser) collective() int32 {
 func (p *parser) emitInstant() {
 	at, ok := parseMicros(p.raw(p.ts))
 	if !ok {
-		p.lose(model.LossBadTime, int(max(p.ts.from, p.name.from)), `"ts" is no time in range`, p.raw(p.ts))
+		p.lose(model.LossBadTime, int(max(p.ts.from, p.name.from)), `"ts" is not a time in range`, p.raw(p.ts))
 		return
 	}
 	if string(p.inner(p.name)) != "[memory]" {
@@ -136,7 +136,7 @@ func (p *parser) emitFlow(corrless bool) {
 		}
 		at, ok := parseMicros(p.raw(p.ts))
 		if !ok {
-			p.lose(model.LossBadTime, int(max(p.ts.from, p.flow.from)), `"ts" is no time in range`, p.raw(p.ts))
+			p.lose(model.LossBadTime, int(max(p.ts.from, p.flow.from)), `"ts" is not a time in range`, p.raw(p.ts))
 			return
 		}
 		p.out.flows = append(p.out.flows, flowRow{timeNs: at, pid: p.number(p.pid), tid: p.number(p.tid), id: id, start: p.ph == 's'})
@@ -198,7 +198,7 @@ func (p *parser) emitMetrics(start int64) { p.samples(start, p.device()) }
 func (p *parser) emitCounters() {
 	at, ok := parseMicros(p.raw(p.ts))
 	if !ok {
-		p.lose(model.LossBadTime, int(max(p.ts.from, p.name.from)), `"ts" is no time in range`, p.raw(p.ts))
+		p.lose(model.LossBadTime, int(max(p.ts.from, p.name.from)), `"ts" is not a time in range`, p.raw(p.ts))
 		return
 	}
 	p.samples(at, model.NoDevice)

@@ -120,7 +120,7 @@ func (p *parser) elements() ending {
 		default:
 			if next = skipValue(b, i); next > 0 {
 				p.out.events++
-				p.lose(model.LossBadEvent, i, "is no event", b[i:next])
+				p.lose(model.LossBadEvent, i, "is not an event", b[i:next])
 			}
 		}
 		switch next {

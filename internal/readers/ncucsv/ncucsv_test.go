@@ -212,7 +212,7 @@ func TestDamage(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no rows", details[:strings.IndexByte(details, '\n')], "has no rows of a page"},
 		{"only a log", "==PROF== Profiling \"k\" - 0: 0%\n", "has no rows of a page"},
-		{"not a page", "a,b\n1,2\n", "is no profile that lacuna reads"},
+		{"not a page", "a,b\n1,2\n", "is not a profile that lacuna reads"},
 	} {
 		if _, err := open(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)

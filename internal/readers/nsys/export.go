@@ -80,7 +80,7 @@ func export(ctx context.Context, src *reader.Source, opt reader.Options) (*expor
 	}
 	f, err := openExported(out)
 	if err != nil {
-		return nil, fmt.Errorf("%s: what nsys exported is no SQLite file: %w", src.Path, err)
+		return nil, fmt.Errorf("%s: the file that nsys exported is not SQLite: %w", src.Path, err)
 	}
 	return f, nil
 }

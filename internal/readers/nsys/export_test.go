@@ -59,7 +59,7 @@ func TestExportFails(t *testing.T) {
 		{"no nsys", "", "is not on the PATH; where it is installed, run: nsys export -t sqlite -o report.sqlite "},
 		{"nsys refuses", "echo 'Section Table Reference magic number mismatch' >&2; exit 1", "Section Table Reference magic number mismatch"},
 		{"nsys writes nothing", "exit 0", "wrote no export"},
-		{"nsys writes rubbish", `echo rubbish >"$6"`, "no SQLite file"},
+		{"nsys writes rubbish", `echo rubbish >"$6"`, "is not SQLite"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

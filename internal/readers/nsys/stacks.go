@@ -36,7 +36,7 @@ func (r *reading) chain(table string) map[int64]model.FrameRow {
 	r.scan(l, alloc, source{table, []string{"id", "stackDepth", "symbol", "module"}, func(w *worker, i int) bool {
 		id, ok := w.int(0)
 		if !ok {
-			w.lose(model.LossBadEvent, 0, "is no number")
+			w.lose(model.LossBadEvent, 0, "is not a number")
 			return false
 		}
 		l.ID[i], l.Depth[i], l.Symbol[i], l.Module[i] = id, w.i64(1, 0), w.named(2), w.named(3)

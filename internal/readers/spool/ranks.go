@@ -65,7 +65,7 @@ func (r *reading) warnOfOne() {
 		}
 	}
 	if n > 1 {
-		r.warn(fmt.Sprintf("%d processes used GPUs and none says which rank it is: they are read as one program, so that a step has the kernels and calls of all; with RANK and WORLD_SIZE in their environment, as torchrun sets them, they are told apart", n))
+		r.warn(fmt.Sprintf("%d processes used GPUs and none says which rank it is: they are read as one program, so that a step has the kernels and calls of all; with RANK and WORLD_SIZE in their environment, as torchrun sets them, they are distinguished", n))
 	}
 }
 

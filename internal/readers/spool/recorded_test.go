@@ -15,9 +15,9 @@ import (
 func TestRecorded(t *testing.T) {
 	type rows struct{ kernels, copies, sets, calls, syncs, ranges, overheads int }
 	for path, want := range map[string]rows{
-		"testdata/tiny_kernels_slow.lacuna":       {kernels: 1660, calls: 1661, syncs: 1, ranges: 20, overheads: 5},
-		"testdata/tiny_kernels_fixed.lacuna":      {kernels: 1660, calls: 6, syncs: 1, ranges: 10, overheads: 4},
-		"testdata/host_sync_slow.lacuna":          {kernels: 5936, copies: 200, sets: 776, calls: 7113, syncs: 201, ranges: 40, overheads: 5},
+		"testdata/tiny_kernels_slow.lacuna":             {kernels: 1660, calls: 1661, syncs: 1, ranges: 20, overheads: 5},
+		"testdata/tiny_kernels_fixed.lacuna":            {kernels: 1660, calls: 6, syncs: 1, ranges: 10, overheads: 4},
+		"testdata/host_sync_slow.lacuna":                {kernels: 5936, copies: 200, sets: 776, calls: 7113, syncs: 201, ranges: 40, overheads: 5},
 		"../../faces/commands/demo/data_loading.lacuna": {kernels: 264, copies: 12, sets: 24, calls: 313, syncs: 13, ranges: 36, overheads: 6},
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {

@@ -23,11 +23,11 @@ driver calls, memory, NVTX, threads, counters of NVML, CPU samples with call cha
 
 NVTX's payloads of NCCL's calls say how large the messages of its kernels are, and of which communicator and peer.
 
-Processes are ranks by what a launcher told them (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID), else by the communicator of
-NCCL's that they made together. A file with several is taken apart.
+The rank of a process comes from its launcher's variables (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID), else from the
+NCCL communicator that the processes created together. A file with several ranks is split.
 
-A driver call inside a runtime call of the same correlation ID is left out: it is the same call. What is damaged is passed over
-and counted.`,
+A driver call inside a runtime call of the same correlation ID is left out: it is the same call. Damaged parts are skipped and
+counted.`,
 	Clock: clock,
 	Files: "*.lacuna, *.spool, *.spool.zst",
 	Maker: "lacuna record",

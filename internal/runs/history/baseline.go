@@ -202,7 +202,7 @@ func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 	if len(all) == 0 {
 		have, err := s.Series(ctx, Filter{})
 		if err == nil && len(have) > 0 {
-			err = fmt.Errorf("%s: no series is of %s (there is %s); lacuna history list names them all", s.Name, f, have[0])
+			err = fmt.Errorf("%s: no series has %s (there is %s); lacuna history list shows them all", s.Name, f, have[0])
 		} else if err == nil {
 			err = fmt.Errorf("%s: %w", s.Name, ErrNone)
 		}
@@ -223,7 +223,7 @@ func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 		prefer(func(x Series) bool { return x.Tool == "" })
 	}
 	if len(all) > 1 {
-		return Series{}, fmt.Errorf("%s: %d series are meant, first %s and %s; say which with --program, --machine, --branch, --profiler", s.Name, len(all), all[0], all[1])
+		return Series{}, fmt.Errorf("%s: matches %d series, such as %s and %s; choose one with --program, --machine, --branch, --profiler", s.Name, len(all), all[0], all[1])
 	}
 	return all[0], nil
 }

@@ -113,13 +113,13 @@ func (s *Store) Find(ctx context.Context, word string) ([]RunInfo, error) {
 			return nil, err
 		}
 		if column == "key" && len(out) > 1 {
-			return nil, fmt.Errorf("%s: begins the names of %d runs (%s, %s, ...); give more of it", word, len(out), out[0].Key, out[1].Key)
+			return nil, fmt.Errorf("%s: %d runs begin with it (%s, %s, ...); give more characters", word, len(out), out[0].Key, out[1].Key)
 		}
 		if len(out) > 0 {
 			return out, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: no run and no commit of %s begins like that; lacuna history list names them", word, s.Name)
+	return nil, fmt.Errorf("%s: no run or commit of %s begins with it; lacuna history list shows them", word, s.Name)
 }
 
 // A Measure of a series.

@@ -47,7 +47,7 @@ var (
 var migrations embed.FS
 
 // ErrNone says that there is no history at a place.
-var ErrNone = errors.New("there is no history yet; lacuna history add INPUT... begins one")
+var ErrNone = errors.New("there is no history yet; lacuna history add INPUT... starts one")
 
 // busy is how long a writer of SQLite waits for another.
 const busy = 10 * time.Second
@@ -191,7 +191,7 @@ func (s *Store) version(ctx context.Context) (have int64, err error) {
 		if explained := explain(err); explained != err {
 			return 0, explained
 		}
-		return 0, errors.New("is a database of something else, not a history of lacuna; name another file with --store")
+		return 0, errors.New("is another program's database, not a lacuna history; name another file with --store")
 	}
 	if err != nil { // a schema of PostgreSQL may be shared
 		return 0, nil
@@ -208,7 +208,7 @@ func explain(err error) error {
 	case strings.Contains(text, "SQLITE_BUSY"), strings.Contains(text, "database is locked"):
 		return fmt.Errorf("is locked: another program has been writing for %v; try again when it is done", busy)
 	case strings.Contains(text, "SQLITE_NOTADB"), strings.Contains(text, "file is not a database"):
-		return errors.New("is no SQLite file, so no history of lacuna; name another file with --store")
+		return errors.New("is not a SQLite file, so not a lacuna history; name another file with --store")
 	case strings.Contains(text, "SQLITE_READONLY"), strings.Contains(text, "SQLITE_CANTOPEN"), strings.Contains(text, "SQLITE_PERM"):
 		return fmt.Errorf("cannot be written: %w", err)
 	}

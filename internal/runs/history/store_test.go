@@ -184,13 +184,13 @@ func TestMachinesAreNotMixed(t *testing.T) {
 		if err != nil || len(series) != 7 {
 			t.Errorf("%d series, want 7: %v %v", len(series), series, err)
 		}
-		if _, err := s.Choose(ctx, Filter{}); err == nil || !strings.Contains(err.Error(), "6 series are meant") {
+		if _, err := s.Choose(ctx, Filter{}); err == nil || !strings.Contains(err.Error(), "matches 6 series") {
 			t.Error(err)
 		}
 		if x, err := s.Choose(ctx, Filter{Machine: "H100 NVL"}); err != nil || x.Runs != 2 || x.Branch != "main" {
 			t.Error(x, err)
 		}
-		if _, err := s.Choose(ctx, Filter{Machine: "B200"}); err == nil || !strings.Contains(err.Error(), "no series is of machine B200 (there is ") {
+		if _, err := s.Choose(ctx, Filter{Machine: "B200"}); err == nil || !strings.Contains(err.Error(), "no series has machine B200 (there is ") {
 			t.Error(err)
 		}
 	})
@@ -313,8 +313,8 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{path("none.db"), "there is no history yet", false},
 		{dir, "is a folder", true},
-		{path("text"), "is no SQLite file", true},
-		{path("other.db"), "is a database of something else", true},
+		{path("text"), "is not a SQLite file", true},
+		{path("other.db"), "is another program", true},
 		{path("newer.db"), "written by a newer lacuna (schema 99, this one knows 1)", true},
 		{"postgres://me:secret@127.0.0.1:1/x", "cannot be reached", true},
 		{"postgres://me:secret@127.0.0.1:x/x", "cannot be reached", true},

@@ -10,17 +10,18 @@ import (
 var balanceRanks = Change{
 	Name:   "balance-ranks",
 	Syntax: "balance-ranks",
-	Title:  "all ranks have the same work: none waits for the slowest in collectives",
+	Title:  "all ranks have the same work: no rank waits for the slowest one in collectives",
 	Doc: `Needs the captures of all ranks, or the devices of all ranks in one capture.
 
-Captures of one rank each are replayed together: kernels and host work of each rank are scaled so that all ranks compute, and
-all hosts work, as long as they do on average. Collectives begin when the last rank has come, and take what they take from then on.
+Captures of one rank each are replayed together: kernels and host work of each rank are scaled so that all ranks
+compute, and all hosts work, as long as they do on average. Collectives begin when the last rank has arrived, and
+their transfer time stays.
 
 Of several devices in one capture, collectives are matched by their order on each device. Each
-lasts as long as on the device that came last to it, which waited for nobody; kernels of each device are scaled so that all
+takes as long as on the device that arrived last, which did not wait; kernels of each device are scaled so that all
 devices compute as long as they do on average.`,
-	Assumes: "work can be moved between ranks freely, and takes as long there",
-	NotWhen: "one rank is given: how long a collective waits for others, the others show",
+	Assumes: "work can be moved between ranks freely, and takes as long on the other rank",
+	NotWhen: "one rank is given: only the captures of the others show how long a collective waits for them",
 	Example: "balance-ranks",
 	Apply:   applyBalanceRanks,
 
@@ -64,7 +65,7 @@ func balanceTogether(e *replay.Edit) (int, error) {
 	for r, x := range e.Ranks {
 		scaleRank(x, average(device)/max(1, device[r]), average(host)/max(1, host[r]))
 	}
-	e.Assume("the collectives of %d ranks are matched by the ends that they share", len(e.Ranks))
+	e.Assume("the collectives of %d ranks are matched by their common ends", len(e.Ranks))
 	return n, nil
 }
 
@@ -112,7 +113,7 @@ func balanceDevices(e *replay.Edit) (int, error) {
 		return 0, ErrNoMatch
 	}
 	if len(collectives) == 1 {
-		return 0, &NotAllowedError{Why: "the collectives of one rank are given, and only those of the other ranks tell how long they wait for one another; " +
+		return 0, &NotAllowedError{Why: "only one rank is given: how long its collectives wait for other ranks is unknown; " +
 			"give the captures of all ranks (lacuna whatif RANK0 RANK1 …), or one of all ranks of a node (nsys profile around the launcher)"}
 	}
 	var lists [][]int32
@@ -124,7 +125,7 @@ func balanceDevices(e *replay.Edit) (int, error) {
 	}
 	for _, list := range lists[1:] {
 		if len(list) != len(lists[0]) {
-			return 0, &NotAllowedError{Why: "the devices have different numbers of collectives, so that they cannot be matched by order"}
+			return 0, &NotAllowedError{Why: "the devices have different numbers of collectives, which cannot be matched by order"}
 		}
 	}
 	for k := range lists[0] {

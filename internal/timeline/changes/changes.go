@@ -57,7 +57,7 @@ func Find(text string) (*Change, string, error) {
 // pattern understands a regular expression that must match whole names unless it says otherwise.
 func pattern(change, arg string) (*regexp.Regexp, error) {
 	if arg == "" {
-		return nil, fmt.Errorf("%s: wants a name or regular expression behind the colon", change)
+		return nil, fmt.Errorf("%s: needs a name or regular expression after the colon", change)
 	}
 	re, err := regexp.Compile("^(?:" + arg + ")$")
 	if err != nil {

@@ -96,7 +96,7 @@ func beginEarly(e *replay.Edit) map[int32]bool {
 		}
 	}
 	if len(done) > 0 {
-		e.Assume("gradients are ready one after the other, evenly over backward: which one a collective carries is not recorded")
+		e.Assume("gradients are taken to become ready evenly over backward: the capture does not say which one a collective carries")
 	}
 	return done
 }

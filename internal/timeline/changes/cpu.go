@@ -13,7 +13,7 @@ var cpu = Change{
 	Title:   "a host that is F times as fast",
 	Doc:     "Host work between calls, and the calls' own time, are divided by F; waiting is not.",
 	Assumes: "all host work scales alike",
-	NotWhen: "the host waits for disks or other processes: those do not scale with its cores",
+	NotWhen: "the host waits for disks or other processes, which do not scale with its cores",
 	Example: "cpu:1.5",
 	Apply: func(e *replay.Edit, arg string) (int, error) {
 		f, err := factor("cpu", arg)
@@ -35,7 +35,7 @@ var cpu = Change{
 func factor(change, arg string) (float64, error) {
 	f, err := strconv.ParseFloat(arg, 64)
 	if err != nil || !(f > 0 && f <= 1e6) {
-		return 0, fmt.Errorf("%s:%s: wants a factor over 0, such as %s:1.5", change, arg, change)
+		return 0, fmt.Errorf("%s:%s: needs a factor over 0, such as %s:1.5", change, arg, change)
 	}
 	return f, nil
 }

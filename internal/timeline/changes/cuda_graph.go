@@ -14,11 +14,12 @@ var cudaGraph = Change{
 	Name:   "cuda-graph",
 	Syntax: "cuda-graph[:RANGE]",
 	Title:  "the kernels of a step, or of a range, are launched as one CUDA graph",
-	Doc: `All launches of a step (or inside RANGE) become one call. Nodes follow one another almost without a pause, and the host
-spends nothing between them; those of a graph that is there already stay as they are. Copies to the device before a step's
-first kernel, and waits there, stay before the graph: that is how its inputs come in. Host work of over a millisecond in between stays, and begins a new graph.`,
-	Assumes: "shapes and addresses are the same in every step; what the host does between launches is only launching",
-	NotWhen: "the step synchronises, allocates memory or copies pageable memory inside: make those changes first",
+	Doc: `All launches of a step (or inside RANGE) become one call. Nodes follow one another almost without a pause,
+and the host spends no time between them. Graphs that the program already uses stay as they are. Copies to the
+device before a step's first kernel, and waits there, stay before the graph: they bring its inputs. Host work of
+over a millisecond in between stays and starts a new graph.`,
+	Assumes: "shapes and addresses are the same in every step; between launches the host only prepares launches",
+	NotWhen: "the step synchronizes, allocates memory or copies pageable memory inside: fix that first",
 	Example: "cuda-graph",
 	Apply:   applyCUDAGraph,
 }
@@ -65,7 +66,7 @@ func applyCUDAGraph(e *replay.Edit, arg string) (int, error) {
 	}
 	g.end()
 	if g.graphs > 0 {
-		e.Assume("%d graphs of %d nodes in the middle; nodes follow one another within 0 to 0.5 µs", g.graphs, g.nodes/g.graphs)
+		e.Assume("%d graphs of %d nodes in the median; nodes follow one another within 0 to 0.5 µs", g.graphs, g.nodes/g.graphs)
 	}
 	return matched(g.merged)
 }

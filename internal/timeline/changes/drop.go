@@ -5,10 +5,10 @@ import "lacuna/internal/timeline/replay"
 var drop = Change{
 	Name:    "drop",
 	Syntax:  "drop:REGEX",
-	Title:   "kernels, copies and sets of this name are not issued",
-	Doc:     "Work in whose name REGEX occurs is left out, with the calls that issued nothing else. Host work around them stays: the gain is a floor.",
-	Assumes: "nothing else needs what they did",
-	NotWhen: "what they compute is needed; it answers what the work costs, not whether it can go",
+	Title:   "kernels, copies and memsets of this name are not issued",
+	Doc:     "Work whose name matches REGEX is left out, with calls that issued nothing else. Host work around them stays: the gain is a lower bound.",
+	Assumes: "nothing else needs their results",
+	NotWhen: "their results are needed: the answer is what the work costs, not whether it can be removed",
 	Example: "drop:nll_loss",
 	Apply: func(e *replay.Edit, arg string) (int, error) {
 		re, err := searching("drop", arg)

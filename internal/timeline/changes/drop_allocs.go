@@ -12,12 +12,12 @@ import (
 var dropAllocs = Change{
 	Name:   "drop-allocs",
 	Syntax: "drop-allocs",
-	Title:  "no memory is allocated or freed by the driver in the loop",
-	Doc: `Calls such as cudaMalloc, cudaFree and cudaHostAlloc are left out, with the wait for the device that a free implies, and
-what asks for the stream's state before. Host work from the launch before to the launch behind becomes what it is in the
-median between launches of the same two kernels where nothing is allocated, or before launches of the second; where
-the capture has fewer than three of those, it stays.`,
-	Assumes: "the memory is kept and used again: a caching allocator, or buffers made once",
+	Title:  "the loop does not allocate or free memory through the driver",
+	Doc: `Calls such as cudaMalloc, cudaFree and cudaHostAlloc are left out, with the wait for the device that a free
+implies and the stream queries before it. Host work from the launch before to the launch after takes the median time
+between launches of the same two kernels without an allocation, or before launches of the second; with fewer than
+three of those in the capture, it stays.`,
+	Assumes: "the memory is kept and reused: a caching allocator, or buffers allocated once",
 	NotWhen: "the program needs the memory elsewhere in between",
 	Example: "drop-allocs",
 	Apply:   applyDropAllocs,
@@ -61,7 +61,7 @@ func applyDropAllocs(e *replay.Edit, arg string) (int, error) {
 		p.trim(e, ns, ordinary)
 	}
 	if trimmed > 0 {
-		e.Assume("host work around %d of %d allocations becomes what it is between the same launches without one", trimmed, trimmed+kept)
+		e.Assume("host work around %d of %d allocations takes as long as between the same launches without one", trimmed, trimmed+kept)
 	}
 	if kept > 0 {
 		e.Assume("the framework's own bookkeeping of the other allocations stays as it is")

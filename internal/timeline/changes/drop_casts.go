@@ -8,10 +8,10 @@ import (
 var dropCasts = Change{
 	Name:   "drop-casts",
 	Syntax: "drop-casts",
-	Title:  "tensors keep their type: kernels that only convert are not needed",
-	Doc: `Kernels that only change the type of a tensor are left out with their launches, but for the first of each step, the input's. Where the program trains, only round trips
-are: a tensor that is widened and at once narrowed again. Casts of weights must be made again after each update there, by
-autocast or by hand, and are not free to drop.`,
+	Title:  "tensors keep their dtype: kernels that only convert are left out",
+	Doc: `Kernels that only change a tensor's dtype are left out with their launches, except the first of each step,
+the input's. Where the program trains, only round trips are left out: a tensor that is widened and at once narrowed
+again. Casts of weights must then be repeated after each update, by autocast or by hand.`,
 	Assumes: "weights and activations can be kept in the narrow type",
 	NotWhen: "the casts are autocast's own of weights that are updated in FP32: cast the model instead (model.to(torch.bfloat16)), which changes the numerics",
 	Example: "drop-casts",
@@ -46,7 +46,7 @@ func applyDropCasts(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if n == 0 && kept > 0 {
-		return 0, &NotAllowedError{Why: "the program trains: " + one(kept, "cast") + ", none of them a round trip, must be made again after each update; " +
+		return 0, &NotAllowedError{Why: "the program trains: " + one(kept, "cast") + ", none of them a round trip, must be repeated after each update; " +
 			"keep the weights themselves in 16 bits (model.to(torch.bfloat16)) and compare"}
 	}
 	if n > 0 && !training {

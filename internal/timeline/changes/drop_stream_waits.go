@@ -9,12 +9,12 @@ var dropStreamWaits = Change{
 	Name:   "drop-stream-waits",
 	Syntax: "drop-stream-waits",
 	Title:  "streams that compute no longer wait for one another",
-	Doc: `Waits for events (cudaStreamWaitEvent, wait_stream) of one computing stream for another are left out. Kernels that then
-run at once share the device: each needs the part of the multiprocessors that its blocks fill; up to the whole device none
-slows another, beyond each runs at 1 / (1 + kappa (sum - 1)) with kappa between 0.25 and 0.95. Waits for copies and for
-communication stay: data depends on them.`,
-	Assumes: "the streams need nothing of each other",
-	NotWhen: "a stream uses what another computes; captures of torch.profiler show most waits only with its enable_cuda_sync_events",
+	Doc: `Waits of one compute stream for events of another (cudaStreamWaitEvent, wait_stream) are left out. Kernels
+that then run concurrently share the device: each needs the SMs that its blocks fill. Up to the whole device none
+slows another; beyond that each runs at 1 / (1 + kappa (sum - 1)) with kappa between 0.25 and 0.95. Waits for copies
+and communication stay: data depends on them.`,
+	Assumes: "the streams do not depend on each other",
+	NotWhen: "a stream uses another's results; torch.profiler records most waits only with enable_cuda_sync_events",
 	Example: "drop-stream-waits",
 	Apply:   applyDropStreamWaits,
 }
@@ -40,9 +40,9 @@ func applyDropStreamWaits(e *replay.Edit, arg string) (int, error) {
 		return 0, ErrNoMatch
 	}
 	if inferred > 0 {
-		e.Assume("waits between streams are inferred from when kernels began: the capture does not hold which stream waits for which")
+		e.Assume("waits between streams are inferred from the start of kernels: the capture does not record which stream waits for which")
 	}
-	e.Assume("kernels that run at once slow each other by a quarter to nearly all of what taking turns would")
+	e.Assume("concurrent kernels slow each other by a quarter to nearly all of the time that serial execution would take")
 	e.Contend()
 	return n + inferred, nil
 }

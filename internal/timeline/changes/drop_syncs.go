@@ -15,11 +15,13 @@ var dropSyncs = Change{
 	Name:   "drop-syncs",
 	Syntax: "drop-syncs[:REGEX]",
 	Title:  "the host no longer waits for the device",
-	Doc: `Synchronising calls return at once. A small copy to the host that a synchronisation made the host wait for (.item(), .cpu())
-is left out with it, and so is host work right behind the wait that is far longer than the thread's usual pause: it
-worked on the value, unless it lies in a range that begins behind the wait. The kernels that computed the value stay; at best, those from the last product, norm or attention on go too. REGEX picks calls by name, or by the range or operator that they are made in.`,
+	Doc: `Synchronizing calls return at once. A small copy to the host that a synchronization waited for (.item(),
+.cpu()) is left out with it. So is host work right after the wait that is far longer than the thread's usual pause:
+it worked on the value, unless it is in a range that begins after the wait. The kernels that computed the value
+stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the range or
+operator around them.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
-	NotWhen: "a value steers the host: a loop that ends by it, a scaler that skips a step",
+	NotWhen: "the host depends on a value: a loop that ends by it, a gradient scaler that skips a step",
 	Example: "drop-syncs",
 	Apply:   applyDropSyncs,
 }
@@ -61,10 +63,10 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 		e.Stub(int32(i))
 	}
 	if v.kernels > 0 {
-		e.Assume("%s before the values that were read may have computed nothing else: at best they go too", one(v.kernels, "kernel"))
+		e.Assume("%s before the values read may have computed nothing else: at best they go too", one(v.kernels, "kernel"))
 	}
 	if n > 0 {
-		e.Assume("no value that was waited for steers the host")
+		e.Assume("the host does not depend on any value that it waited for")
 	}
 	return matched(n)
 }
@@ -95,7 +97,7 @@ func (v *values) dropBehind(i int32, next []int32) {
 	own := v.ownWork(k)
 	if usual > 0 && e.Calls[k].GapNs-own > workOnValue*usual {
 		e.DropGap(k, usual+own)
-		e.Assume("host work right behind a wait worked on the value that was waited for")
+		e.Assume("host work right after a wait worked on the value")
 	}
 }
 

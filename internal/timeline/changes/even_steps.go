@@ -13,12 +13,12 @@ import (
 var evenSteps = Change{
 	Name:   "even-steps",
 	Syntax: "even-steps[:STEP,STEP,…]",
-	Title:  "the host works no longer in steps that stall than in the others",
-	Doc: `Stalled steps are those that are named by their number, or those longer than one and a half times the median. What the host does in
-them, and in the step behind, beyond the median of the other steps is left out: of pauses between two calls the longest first, down to a
-usual pause; of calls those that take ten times as long as the same call elsewhere, or that no other step makes. Work on
-the device stays: use drop-range where the stall launches some.`,
-	Assumes: "what the host does in those steps and not in the others can be left out, done elsewhere or in the background",
+	Title:  "in steps that stall the host works as long as in the others",
+	Doc: `Stalled steps are those given by number, or those longer than 1.5 times the median. Host work in them, and in
+the step after, beyond the median of the other steps is left out: the longest pauses between two calls first, down
+to a usual pause; then calls that take ten times as long as the same call elsewhere, or that no other step makes.
+Work on the device stays: use drop-range where the stall launches work.`,
+	Assumes: "the extra host work of those steps can be left out, done elsewhere or in the background",
 	NotWhen: "long steps are long because their batches are larger",
 	Example: "even-steps",
 	Apply:   applyEvenSteps,
@@ -48,7 +48,7 @@ func applyEvenSteps(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if evened > 0 {
-		e.Assume("%s lose %.3g ms of host work in all, beyond what the others have", one(evened, "step"), float64(ns)/1e6)
+		e.Assume("%s lose %.3g ms of host work in all, which the others do not have", one(evened, "step"), float64(ns)/1e6)
 	}
 	return matched(evened)
 }
@@ -62,7 +62,7 @@ func stalledSteps(e *replay.Edit, arg string) (map[int32]bool, error) {
 		}
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("even-steps:%s: %q is no number of a step; write even-steps:8,16", arg, text)
+			return nil, fmt.Errorf("even-steps:%s: %q is not a number of a step; write even-steps:8,16", arg, text)
 		}
 		addStall(e, out, n)
 	}

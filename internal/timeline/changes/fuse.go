@@ -9,12 +9,13 @@ var fuse = Change{
 	Name:   "fuse",
 	Syntax: "fuse:REGEX|elementwise",
 	Title:  "chains of consecutive kernels become one kernel each, as torch.compile or Triton make them",
-	Doc: `Kernels that follow one another on a stream, launched by one thread in one step with no wait in between, become one.
-elementwise: pointwise kernels over the same number of elements. REGEX: kernels in whose name it occurs. A chain moves each
-operand once: it lasts as long as its longest member, whose operands it must move in any case, and at most so much longer as
-one operand more takes; where the program trains, as all that its members write, for backward may need it. The host launches once.`,
+	Doc: `Kernels that follow one another on a stream, launched by one thread in one step with no wait in between,
+become one. elementwise: pointwise kernels over the same number of elements. REGEX: kernels whose name matches. A
+fused chain moves each operand once: it takes as long as its longest kernel, whose operands it must move in any
+case, and at most the time of one more operand longer. Where the program trains, at most the time of everything that
+its kernels write, since backward may need it. The host launches once.`,
 	Assumes: "intermediate results are used in the chain only",
-	NotWhen: "a member works on another tensor: neither format says which tensors a kernel uses",
+	NotWhen: "a kernel works on another tensor: neither format says which tensors a kernel uses",
 	Example: "fuse:elementwise",
 	Apply:   applyFuse,
 }
@@ -45,7 +46,7 @@ func applyFuse(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if f.chains > 0 {
-		e.Assume("%s of %d kernels in the middle, each becomes one kernel", one(f.chains, "chain"), f.members/f.chains)
+		e.Assume("%s of %d kernels in the median, each becomes one kernel", one(f.chains, "chain"), f.members/f.chains)
 	}
 	return matched(f.members)
 }

@@ -12,14 +12,14 @@ import (
 var fuseAttention = Change{
 	Name:   "fuse-attention",
 	Syntax: "fuse-attention",
-	Title:  "attention that is written out becomes one kernel forward and one backward",
-	Doc: `A softmax with a product of matrices before and behind it, and only pointwise kernels, copies and masks between them, is
-attention: forward one product on each side, backward two. All that becomes one kernel. It computes 4 S d FLOPs, backward 10 S d:
-S is the number of scores, from the softmax's grid, d the size of a head; half of that with a triangular mask. Copies to other
-layouts right beside it go as well: fused kernels take any strides. It reaches
-the share of the 16-bit matrix peak that fused kernels reach at that length of the sequence.`,
-	Assumes: "heads of 64, of up to 128 at worst, where shapes are not recorded; 16-bit types",
-	NotWhen: "something else uses the scores; the device is not known",
+	Title:  "unfused attention becomes one kernel in forward and one in backward",
+	Doc: `A softmax with a GEMM before and after it, and only pointwise kernels, copies and masks between them, is
+attention: one GEMM on each side in forward, two in backward. All of that becomes one kernel. It computes 4 S d
+FLOPs, backward 10 S d: S is the number of scores, from the softmax's grid, d the head dimension; half of that with
+a causal mask. Adjacent layout copies go as well: fused kernels take any strides. The kernel reaches the share of
+the 16-bit tensor core peak that fused kernels reach at that sequence length.`,
+	Assumes: "head dimension 64 (128 at worst) where shapes are not recorded; 16-bit types",
+	NotWhen: "something else uses the scores; the device is unknown",
 	Example: "fuse-attention",
 	Apply:   applyFuseAttention,
 }
@@ -49,7 +49,7 @@ func applyFuseAttention(e *replay.Edit, arg string) (int, error) {
 			if !ok {
 				continue
 			}
-			p, err := peakOf(e, e.Lanes[e.Works[i].Lane].Device, "what fused attention reaches")
+			p, err := peakOf(e, e.Lanes[e.Works[i].Lane].Device, "the throughput of fused attention")
 			if err != nil {
 				return 0, err
 			}
@@ -65,7 +65,7 @@ func applyFuseAttention(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if n > shaped {
-		e.Assume("heads of %d in %d of %d places, where the capture does not say; of %d at worst", usualHead, n-shaped, n, largeHead)
+		e.Assume("head dimension %d in %d of %d places where the capture does not say; %d at worst", usualHead, n-shaped, n, largeHead)
 	}
 	return matched(n)
 }
@@ -231,11 +231,11 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, abo
 	}
 	length := r.length(e, about)
 	if length == 0 {
-		return false, &NotAllowedError{Why: "cannot tell how long the sequences are: the capture has neither grids nor shapes; record with torch.profiler(record_shapes=True)"}
+		return false, &NotAllowedError{Why: "sequence lengths are unknown: the capture has neither grids nor shapes; record with torch.profiler(record_shapes=True)"}
 	}
 	share, unit := p.AttentionShare(length, r.backward), max(p.BF16, p.FP16)
 	if unit == 0 {
-		return false, &NotAllowedError{Why: p.Name + " has no matrix units for 16-bit types"}
+		return false, &NotAllowedError{Why: p.Name + " has no tensor cores for 16-bit types"}
 	}
 	ns := 2 * products * r.scores * head / unit / 1e3
 	causal := r.causal || r.backward && about.causal
@@ -245,7 +245,7 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, abo
 	mid, low, high := spread(ns, share)
 	if r.masked && !causal {
 		low /= 2
-		e.Assume("the mask is not known to be triangular: all scores are computed, half of them at best")
+		e.Assume("whether the mask is causal is unknown: all scores are computed, half of them at best")
 	}
 	before := int64(0)
 	for _, i := range r.works[r.from:r.to] {

@@ -11,12 +11,12 @@ import (
 var fuseOptimizer = Change{
 	Name:   "fuse-optimizer",
 	Syntax: "fuse-optimizer[:RANGE]",
-	Title:  "an optimizer that goes over its parameters one by one works on lists of them, fused",
-	Doc: `The pointwise kernels that an optimizer launches for each parameter become a few launches on lists of parameters
-(torch.optim's fused=True): one for each 36 parameters, and one for each 110 that counts steps. Found are runs of pointwise
-kernels in ranges whose name says optimizer, or in RANGE; without such a range, runs of at least 32 that contain Adam's or
-RMSprop's addcdiv or addcmul. Fused kernels move parameter, gradient and states once. The host still goes over all parameters,
-for 1.5 to 5 µs each.`,
+	Title:  "an optimizer that loops over its parameters becomes a fused one",
+	Doc: `The pointwise kernels that an optimizer launches for each parameter become a few launches on lists of
+parameters (torch.optim's fused=True): one per 36 parameters, and one per 110 that counts steps. The change looks
+for runs of pointwise kernels in ranges whose name says optimizer, or in RANGE; without such a range, for runs of at
+least 32 that contain Adam's or RMSprop's addcdiv or addcmul. Fused kernels move parameter, gradient and states
+once. The host still loops over all parameters, for 1.5 to 5 µs each.`,
 	Assumes: "the optimizer has a fused version; all parameters are on one device and of one type",
 	NotWhen: "parameters have hooks that run between their updates",
 	Example: "fuse-optimizer",
@@ -83,7 +83,7 @@ func applyFuseOptimizer(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if loops > 0 {
-		e.Assume("%d parameters a step in the middle; the host needs 3 µs for each, 1.5 to 5", updates/loops)
+		e.Assume("%d parameters per step in the median; the host needs 3 µs for each, 1.5 to 5", updates/loops)
 	}
 	return matched(n)
 }

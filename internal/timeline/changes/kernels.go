@@ -14,7 +14,7 @@ import (
 // searching understands a regular expression that is searched in the names of kernels: those are too long to be matched whole.
 func searching(change, arg string) (*regexp.Regexp, error) {
 	if arg == "" {
-		return nil, fmt.Errorf("%s: wants a part of a kernel's name, or a regular expression, behind the colon", change)
+		return nil, fmt.Errorf("%s: needs part of a kernel's name, or a regular expression, after the colon", change)
 	}
 	re, err := regexp.Compile(arg)
 	if err != nil {
@@ -178,16 +178,16 @@ func deviceOf(e *replay.Edit, ordinal uint32) model.Device {
 }
 
 // peakOf is what a device can do at most, or an error that says that this is not known.
-func peakOf(e *replay.Edit, ordinal uint32, toTell string) (*peaks.Peak, error) {
+func peakOf(e *replay.Edit, ordinal uint32, what string) (*peaks.Peak, error) {
 	d := deviceOf(e, ordinal)
 	if p, ok := peaks.Find(d.Name, d); ok {
 		return p, nil
 	}
 	name := d.Name
 	if name == "" {
-		name = "the capture does not name the device, and"
+		name = "the device, which the capture does not name,"
 	}
-	return nil, &NotAllowedError{Why: fmt.Sprintf("cannot tell %s: %s is not in the table of devices; capture one step with the change made and compare", toTell, name)}
+	return nil, &NotAllowedError{Why: fmt.Sprintf("%s is unknown: %s is not in the table of devices; capture one step with the change made and compare", what, name)}
 }
 
 // trains says whether the program computes gradients or updates weights: what it keeps for backward must be

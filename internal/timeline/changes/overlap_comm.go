@@ -8,16 +8,17 @@ import (
 var overlapComm = Change{
 	Name:   "overlap-comm",
 	Syntax: "overlap-comm",
-	Title:  "collectives run beside the computation that does not need them yet",
-	Doc: `Communication kernels run on streams of their own. What computes no longer waits for them, until the optimizer's first
-kernel of the same step, else the first kernel of the next step, if that waited as recorded. Kernels that run at once share the device, as in drop-stream-waits.
+	Title:  "collectives overlap with computation that does not need them yet",
+	Doc: `Communication kernels run on streams of their own. Computation no longer waits for them, until the
+optimizer's first kernel of the same step, else the first kernel of the next step, if that waited in the capture.
+Concurrent kernels share the device, as in drop-stream-waits.
 
-Collectives that a step issues after all that it computes, as a loop does that exchanges gradients after backward, begin when their data is there:
-one after the other, when as large a part of backward is done as of what they carry is due. Where backward cannot be told
-from forward, it is the last two thirds of what computes before.
+Collectives that a step issues after all its computation, as in a loop that exchanges gradients after backward,
+begin when their data is ready: one after the other, in proportion to the part of backward that is done. Where the
+capture does not separate backward from forward, backward is the last two thirds of the computation before.
 
-Of one rank alone, what a collective waits for other ranks, it waits still; of all ranks together, it waits as it must.`,
-	Assumes: "gradients are reduced in buckets while backward goes on; only the optimizer needs them",
+With one rank, a collective waits for other ranks as long as recorded; with all ranks, the waits are replayed.`,
+	Assumes: "gradients are reduced in buckets during backward; only the optimizer needs them",
 	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in time without prefetching",
 	Example: "overlap-comm",
 	Apply:   applyOverlapComm,
@@ -66,7 +67,7 @@ func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
 	}
 	needCollectives(e)
 	e.Contend()
-	e.Assume("the optimizer, or else the next step, is the first to need what collectives bring")
+	e.Assume("the optimizer, or else the next step, is the first to need the collectives' results")
 	return n, nil
 }
 

@@ -8,12 +8,13 @@ import (
 var packCopies = Change{
 	Name:   "pack-copies",
 	Syntax: "pack-copies",
-	Title:  "the short copies to the device that a thread makes in a step are packed into one",
-	Doc: `Of the copies to the device that last at most 10 µs, about what a call costs, the first of each step, thread and
-stream carries the data of the others: it takes as much longer as they took beyond the shortest such copy. The others are
-left out, with the synchronisations right behind them. Host work between them stays: packing costs some, too.`,
-	Assumes: "what is copied later in the step is known when the first copy is made, and is copied from pinned memory",
-	NotWhen: "a later copy depends on what the device computed meanwhile",
+	Title:  "the short copies to the device of a step are packed into one",
+	Doc: `Of the copies to the device that last at most 10 µs, about what a call costs, the first of each step, thread
+and stream carries the data of the others: it takes as much longer as they took beyond the shortest such copy. The
+others are left out, with the synchronizations right behind them. Host work between them stays: packing costs some,
+too.`,
+	Assumes: "all data is known at the first copy of the step, and is in pinned memory",
+	NotWhen: "a later copy depends on results that the device computed meanwhile",
 	Example: "pack-copies",
 	Apply:   applyPackCopies,
 }

@@ -13,9 +13,9 @@ var pin = Change{
 	Name:   "pin",
 	Syntax: "pin",
 	Title:  "batches are copied from pinned memory, asynchronously, on a stream of their own, one step ahead",
-	Doc: `Copies of pageable memory to the device, of over 64 KiB, become asynchronous copies of pinned memory on a copy stream. A
-step uses what was copied during the step before. The synchronisation that follows such a copy is left out. The
-bandwidth is that of pinned copies in the capture, else what the device's host link gives.`,
+	Doc: `Copies of pageable memory to the device, of over 64 KiB, become asynchronous copies of pinned memory on a
+copy stream. A step uses the data copied during the step before. The synchronization after such a copy is left out.
+The bandwidth is that of pinned copies in the capture, else what the device's host link gives.`,
 	Assumes: "the data is in pinned memory (pin_memory=True) and known one step ahead; link and device memory have room",
 	NotWhen: "a batch depends on the step before",
 	Example: "pin",
@@ -161,12 +161,12 @@ func copySpeed(e *replay.Edit, device uint32) (replay.Range, string, error) {
 		slices.Sort(seen)
 		return replay.Range{Ns: seen[n/2], LowNs: seen[0], HighNs: seen[n-1]}, "the median of such copies in the capture", nil
 	}
-	p, err := peakOf(e, device, "how fast copies of pinned memory would be")
+	p, err := peakOf(e, device, "the bandwidth of pinned copies")
 	if err != nil {
 		return replay.Range{}, "", err
 	}
 	if p.HostGBs == 0 {
-		return replay.Range{}, "", &NotAllowedError{Why: "cannot tell how fast copies of pinned memory would be: the capture has none, and the host link of " + p.Name + " is not known"}
+		return replay.Range{}, "", &NotAllowedError{Why: "the bandwidth of pinned copies is unknown: the capture has none, and the host link of " + p.Name + " is not known"}
 	}
 	s, peak := p.HostShare(), p.HostGBs*1e9
 	from := fmt.Sprintf("%.0f %% of the %s that a %s has at best", 100*s.Mid, p.HostLink, p.Name)

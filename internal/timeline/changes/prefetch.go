@@ -13,14 +13,14 @@ import (
 var prefetch = Change{
 	Name:   "prefetch",
 	Syntax: "prefetch:RANGE|before-copies[@WORKERS]",
-	Title:  "what the host does in RANGE is done ahead, by workers in the background",
-	Doc: `The host work inside ranges named RANGE is left out of the loop. WORKERS that do it at the same time deliver once
-in (host time of RANGE in a step) / WORKERS: the step is no shorter than that. Each takes the longer the more of the cores have one, up to
-1.3 times as long where all do; more workers than cores count for as many as there are. Without WORKERS: as many as it takes to keep up.
-Where no range marks the work, before-copies is all host work, far longer than the thread's usual pause, that ends with a
-copy of at least 4 KiB to the device: it made what is copied.`,
-	Assumes: "the work does not depend on the step before; workers share cores, caches and memory, but no lock and no disk that is at its limit",
-	NotWhen: "the work needs the result of the step before, or is done by workers already and the loop waits for them",
+	Title:  "background workers do the host work of RANGE ahead of time",
+	Doc: `The host work inside ranges named RANGE is left out of the loop. WORKERS that share it deliver a batch every
+(host time of RANGE per step) / WORKERS, which the step cannot be shorter than. Each worker is slower the more cores
+have one, up to 1.3 times as long where all do; more workers than cores count as the number of cores. Without
+WORKERS: as many as it takes to keep up. Where no range marks the work, before-copies means all host work, far
+longer than the thread's usual pause, that ends with a copy of at least 4 KiB to the device.`,
+	Assumes: "the work does not depend on the step before; workers share cores, caches and memory, but not a lock or a saturated disk",
+	NotWhen: "the work needs the result of the step before, or workers already do it and the loop waits for them",
 	Example: "prefetch:data_load@12",
 	Apply:   applyPrefetch,
 }
@@ -51,7 +51,7 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	if i := strings.LastIndex(arg, "@"); i >= 0 {
 		n, err := strconv.Atoi(arg[i+1:])
 		if err != nil || n < 1 {
-			return 0, fmt.Errorf("prefetch:%s: %q is no number of workers; write prefetch:RANGE@12", arg, arg[i+1:])
+			return 0, fmt.Errorf("prefetch:%s: %q is not a number of workers; write prefetch:RANGE@12", arg, arg[i+1:])
 		}
 		name, count = arg[:i], n
 	}
@@ -60,7 +60,7 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 		return 0, err
 	}
 	if why := waitsForWorkers(e, re); why != "" {
-		return 0, &NotAllowedError{Why: why + ": workers make the batches already, and their number, their cores or what they read from is the limit; what more of them would do, this capture does not say"}
+		return 0, &NotAllowedError{Why: why + ": workers already make the batches, and their number, their cores or their source is the limit; this capture does not show the effect of more workers"}
 	}
 	n, removedNs := dropRanges(e, re, rangeHostOnly)
 	if n == 0 && name == beforeCopies {
@@ -71,7 +71,7 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	}
 	perStep := float64(removedNs) / float64(max(1, len(e.Steps.Steady())))
 	if count == 0 {
-		e.Assume("as many workers as it takes to keep up with %.3g ms of work a step", perStep/1e6)
+		e.Assume("as many workers as it takes to keep up with %.3g ms of work per step", perStep/1e6)
 		return n, nil
 	}
 	cores := max(0, e.Facts.Trace.Info.Cores) // 0: the capture does not say, as those of torch.profiler never do
@@ -82,11 +82,11 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	share := perStep / float64(count)
 	mid, low, high := workerLoss(count, cores)
 	e.Raise(replay.Range{Ns: share * mid, LowNs: share * low, HighNs: share * high})
-	on := "a host whose number of cores the capture does not hold"
+	on := "a host with an unknown number of cores"
 	if cores > 0 {
 		on = one(cores, "core")
 	}
-	e.Assume("%s on %s for %.3g ms of work a step; each takes %.2f times as long as one thread alone (%.2f to %.2f)", one(count, "worker"), on, perStep/1e6, mid, low, high)
+	e.Assume("%s on %s for %.3g ms of work per step; each takes %.2f times as long as one thread alone (%.2f to %.2f)", one(count, "worker"), on, perStep/1e6, mid, low, high)
 	return n, nil
 }
 

@@ -10,15 +10,15 @@ import (
 var scale = Change{
 	Name:    "scale",
 	Syntax:  "scale:REGEX=F",
-	Title:   "kernels, copies and sets of this name last F times as long",
-	Doc:     "Durations of work in whose name REGEX occurs are multiplied by F: 0.5 is twice as fast.",
+	Title:   "kernels, copies and memsets of this name take F times as long",
+	Doc:     "Durations of work whose name matches REGEX are multiplied by F: 0.5 is twice as fast.",
 	Assumes: "their number and order stay",
-	NotWhen: "F is a wish: what a kernel can reach, lacuna kernel tells",
+	NotWhen: "F is an assumption: lacuna kernel shows what a kernel can reach",
 	Example: "scale:gemm=0.5",
 	Apply: func(e *replay.Edit, arg string) (int, error) {
 		i := strings.LastIndexByte(arg, '=')
 		if i < 0 {
-			return 0, fmt.Errorf("scale:%s: wants scale:REGEX=F, such as scale:gemm=0.5", arg)
+			return 0, fmt.Errorf("scale:%s: needs scale:REGEX=F, such as scale:gemm=0.5", arg)
 		}
 		re, err := searching("scale", arg[:i])
 		if err != nil {

@@ -13,14 +13,14 @@ import (
 var tensorCores = Change{
 	Name:   "tensor-cores",
 	Syntax: "tensor-cores",
-	Title:  "matrix products in FP32 run on matrix units in 16 bits, as autocast makes them",
-	Doc: `Products of matrices and convolutions in FP32 get the time that products of that many FLOPs take in 16 bits: a share of the
-device's peak by size, scaled by what the capture's own products in 16 bits reach. FLOPs come from the operator's shapes
-where the capture has them; else from the duration, by what such kernels reach of the FP32 peak. The casts that autocast
-makes are added: 12 bytes for each weight in a step with forward and backward, none at best, and 1.2 launches on the host for each product.
-Fused attention in FP32 becomes fused attention in 16 bits.`,
-	Assumes: "16 bits are precise enough; sums stay in FP32",
-	NotWhen: "the device has no matrix units, or is not known",
+	Title:  "FP32 GEMMs run on tensor cores in 16 bits, as with autocast",
+	Doc: `FP32 GEMMs and convolutions take the time of 16-bit GEMMs of as many FLOPs: a share of the device's peak by
+size, scaled by what the capture's own 16-bit GEMMs reach. FLOPs come from the operator's shapes where the capture
+has them; else from the duration, by what such kernels reach of the FP32 peak. Autocast's casts are added: 12 bytes
+per weight in a step with forward and backward, none at best, and 1.2 launches on the host per GEMM. Fused attention
+in FP32 becomes fused attention in 16 bits.`,
+	Assumes: "16 bits are precise enough; accumulation stays in FP32",
+	NotWhen: "the device has no tensor cores, or is unknown",
 	Example: "tensor-cores",
 	Apply:   applyTensorCores,
 }
@@ -37,13 +37,13 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 			continue
 		}
 		device := e.Lanes[e.Works[i].Lane].Device
-		p, err := peakOf(e, device, "what its matrix units reach")
+		p, err := peakOf(e, device, "the throughput of its tensor cores")
 		if err != nil {
 			return 0, err
 		}
 		unit := max(p.BF16, p.FP16)
 		if unit <= p.FP32 {
-			return 0, &NotAllowedError{Why: p.Name + " has no matrix units for 16-bit types that beat its FP32 units"}
+			return 0, &NotAllowedError{Why: p.Name + " has no tensor cores for 16-bit types that are faster than its FP32 units"}
 		}
 		n++
 		if attention {
@@ -70,7 +70,7 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 	}
 	if n > 0 {
 		if fromShapes < products {
-			e.Assume("the FLOPs of %d of %d products are taken from how long they last in FP32", products-fromShapes, products)
+			e.Assume("the FLOPs of %d of %d GEMMs are taken from their duration in FP32", products-fromShapes, products)
 		}
 		e.Assume("autocast casts weights and their gradients in every step")
 	}

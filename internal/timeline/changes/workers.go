@@ -33,16 +33,16 @@ func waitsForWorkers(e *replay.Edit, re *regexp.Regexp) string {
 	}
 	for i, id := range t.Ranges.Name {
 		if loads(id) && within(sets[int32(t.Ranges.Thread[i])], t.Ranges.StartNs[i]) {
-			return "a DataLoader with workers is asked for its next batch there"
+			return "the loop waits for a DataLoader with workers there"
 		}
 	}
 	for i, id := range t.Ops.Name {
 		if loads(id) && within(sets[int32(t.Ops.Thread[i])], t.Ops.StartNs[i]) {
-			return "a DataLoader with workers is asked for its next batch there"
+			return "the loop waits for a DataLoader with workers there"
 		}
 	}
 	if sleepsIn(t, sets) {
-		return "the host sleeps there in calls of the operating system"
+		return "the host sleeps there in operating system calls"
 	}
 	if shortest, longest := extent(sets, e.Steps.HostWindow()); longest > 0 {
 		return fmt.Sprintf("it takes %.2g to %.3g ms, as taking from a queue does that is empty now and then", float64(shortest)/1e6, float64(longest)/1e6)

@@ -271,7 +271,7 @@ func (p *parser) columns(rest string) error {
 		}
 		at := slices.IndexFunc(t.cols, func(c *column) bool { return c.key == token[1:] })
 		if token[0] != '+' && token[0] != '-' || at < 0 || t.isTime(t.cols[at]) {
-			return fmt.Errorf("columns: %q is no column of %s with + or - before it", clip(token), keyword)
+			return fmt.Errorf("columns: %q is not a column of %s with + or - before it", clip(token), keyword)
 		}
 		t.cols[at].core = token[0] == '+'
 		rest = after

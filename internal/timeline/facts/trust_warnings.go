@@ -25,33 +25,33 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 		return more
 	}
 	if tr.NoCalls {
-		add("no CUDA or HIP calls were recorded: who launched the GPU work, and why the GPU waited, cannot be told")
+		add("no CUDA or HIP calls were recorded: which thread launched the GPU work, and why the GPU was idle, is unknown")
 	}
 	if tr.WindowsApart {
-		add("GPU work and host calls do not overlap in time: their clocks do not agree (kineto#996); idle time by host means nothing here")
+		add("GPU work and host calls do not overlap in time: their clocks do not agree (kineto#996); idle time by host is meaningless here")
 	}
 	if n := tr.LaunchedBefore; !tr.NoCalls && share(n, tr.Work) > noticeShare {
-		add("%d of %d GPU operations %s launched before the capture began: by what is not known", n, tr.Work, either(n, "was", "were"))
+		add("%d of %d GPU operations %s no launch record (launched before the capture began)", n, tr.Work, either(n, "has", "have"))
 	}
 	if n := tr.WithoutCall - tr.LaunchedBefore; !tr.NoCalls && share(n, tr.Work) > noticeShare {
-		add("%d of %d GPU operations %s no launching call: why the GPU waited for them cannot be told", n, tr.Work, either(n, "has", "have"))
+		add("%d of %d GPU operations %s no launching call: why the GPU was idle before them is unknown", n, tr.Work, either(n, "has", "have"))
 	}
 	if n := tr.StillQueued; share(n, tr.Launches) > noticeShare {
-		add("nothing was recorded of the last %d of %d launches: their work came after the end of the capture, or was lost with it", n, tr.Launches)
+		add("the last %d of %d launches have no recorded work: it ran after the end of the capture, or was lost", n, tr.Launches)
 	}
 	if n := tr.WithoutWork; share(n, tr.Launches) > noticeShare {
 		text := fmt.Sprintf("%d of %d launches %s no recorded GPU work", n, tr.Launches, either(n, "has", "have"))
 		if tr.HeadWithoutWork > n/2 && cuptiBefore(info, 13, 1) {
 			text += fmt.Sprintf("; %d of them at the very beginning, as when CUPTI before 13.1 loses the first kernels (pytorch#192021)", tr.HeadWithoutWork)
 		}
-		out = append(out, text+": GPU time is missing, and idle time is too large by it")
+		out = append(out, text+": GPU time is missing, and idle time is too large by that")
 	}
 	if n := tr.GraphsWhole; n > 0 {
 		add("%d %s recorded as a whole: they count as compute, and gaps inside them cannot be seen; lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node show them",
 			n, either(n, "run of a CUDA graph was", "runs of CUDA graphs were"))
 	}
 	if n := tr.GraphsUneven; n > 0 {
-		add("%d %s fewer recorded kernels than other launches of the same graph: idle time there is not to be believed", n, either(n, "CUDA graph launch has", "CUDA graph launches have"))
+		add("%d %s fewer recorded kernels than other launches of the same graph: idle time there is unreliable", n, either(n, "CUDA graph launch has", "CUDA graph launches have"))
 	}
 	if n := tr.StartBeforeLaunch; n > 0 && tr.WorstEarlyNs > noticeEarlyNs {
 		add("%d %s before the launching call does, by up to %.3f ms: the clocks of host and GPU disagree by that much", n, either(n, "GPU operation starts", "GPU operations start"), float64(tr.WorstEarlyNs)/1e6)

@@ -33,9 +33,9 @@ func (f *Facts) dropUnrecorded(s *Steps) {
 	}
 	switch n := s.Last - last; {
 	case n > 0 && last == s.First:
-		s.Note = join(s.Note, "part of the work that every step launched was not recorded any more: GPU time is missing, and idle time is too large by it")
+		s.Note = join(s.Note, "part of the work of every step was not recorded: GPU time is missing, and idle time is too large by that")
 	case n > 0:
 		s.Last = last
-		s.Note = join(s.Note, fmt.Sprintf("the last %d of %d steps left out: part of the work that they launched was not recorded any more", n, len(s.All)))
+		s.Note = join(s.Note, fmt.Sprintf("the last %d of %d steps left out: part of their work was not recorded", n, len(s.All)))
 	}
 }

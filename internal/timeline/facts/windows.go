@@ -27,7 +27,7 @@ func (f *Facts) keepWindow(s *Steps, latest bool) {
 		return
 	}
 	if s.Source == StepsNone {
-		s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is the longest in which the GPU worked", n))
+		s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: the report is on the longest with GPU activity", n))
 		return
 	}
 	best, bestNs := [2]int{s.First, s.First}, int64(0)
@@ -44,7 +44,7 @@ func (f *Facts) keepWindow(s *Steps, latest bool) {
 		from = max(to, from+1)
 	}
 	if bestNs == 0 {
-		s.Note = join(s.Note, fmt.Sprintf("recording was off for some time within each step, %d windows: what they say of idle time is not to be believed", n))
+		s.Note = join(s.Note, fmt.Sprintf("recording was off for some time within each step, %d windows: idle time is unreliable", n))
 		return
 	}
 	s.First, s.Last = best[0], best[1]
@@ -52,7 +52,7 @@ func (f *Facts) keepWindow(s *Steps, latest bool) {
 	if latest {
 		which = fmt.Sprintf("the last, which is --steps %d:%d", s.First, s.Last)
 	}
-	s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: looked at is %s", n, which))
+	s.Note = join(s.Note, fmt.Sprintf("recorded in %d windows: the report is on %s", n, which))
 }
 
 // inWindow is the part of a span that lies in the window with most of it, for a capture without steps.

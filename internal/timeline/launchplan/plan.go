@@ -177,7 +177,7 @@ func (c *chooser) count(w Wish, p *Plan) {
 		switch {
 		case w.Keep != nil && !w.Keep(x.name) || len(p.Picks) == w.Top:
 		case x.comm:
-			p.Left = append(p.Left, fmt.Sprintf("%s: it communicates; ncu runs a kernel alone and again, where it would wait for its peers for ever", x.name))
+			p.Left = append(p.Left, fmt.Sprintf("%s: it communicates; ncu replays a kernel alone, and it would wait for its peers forever", x.name))
 		default:
 			grid := mostCostly(x.sizes)
 			p.Picks = append(p.Picks, Pick{Name: x.name, MsPerStep: float64(x.ns) * perStep, ShareOfStep: float64(x.ns) / float64(max(1, window.LenNs())),
@@ -243,13 +243,13 @@ func (c *chooser) amd() bool {
 func (c *chooser) nothing(w Wish) string {
 	switch {
 	case c.amd():
-		return "it is of an AMD GPU, and ncu profiles NVIDIA's only; rocprof-compute does the like there"
+		return "it is of an AMD GPU, and ncu profiles NVIDIA's only; use rocprof-compute"
 	case c.t.Kernels.Len() == 0 && c.t.GraphRuns.Len() > 0:
 		return "its CUDA graphs were recorded as a whole, so that no kernel is known; record again with --cuda-graph node"
 	case c.t.Kernels.Len() == 0:
 		return "it has no kernels"
 	case w.Keep != nil:
-		return "no kernel of its steps has such a name"
+		return "no kernel in its steps has such a name"
 	}
 	return "the kernels of its steps only communicate, which ncu cannot profile"
 }

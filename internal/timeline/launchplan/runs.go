@@ -214,7 +214,7 @@ func (p *Plan) Check(done []Profiled) (out []Mismatch) {
 		}
 		switch {
 		case !found:
-			out = append(out, Mismatch{k.Name, short(k.Name) + ": is not in the reports: the launch that was reached is of another kernel of that name"})
+			out = append(out, Mismatch{k.Name, short(k.Name) + ": is not in the reports: the launch profiled is of another kernel of that name"})
 		case !same:
 			out = append(out, Mismatch{k.Name, fmt.Sprintf("%s: the launch chosen has grid %v and block %v, profiled was %s: the program launched such kernels before the timeline began, or does other work this time", short(k.Name), k.Grid, k.Block, sizes)})
 		}

@@ -9,19 +9,19 @@ import (
 
 var allocatorChurn = Rule{
 	ID:    "allocator_churn",
-	Title: "Memory is allocated and freed through the driver in every step",
+	Title: "Allocator churn: GPU memory is allocated and freed through the driver in every step",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-cudaMalloc, cudaFree, cudaHostAlloc and the like run inside the steady loop. They take tens of microseconds to milliseconds,
-and cudaFree waits until the device has finished everything, so the queue drains. A framework's caching allocator makes them
-in the first steps only; they come back every step when empty_cache() is called, when shapes vary so that no cached
-block fits, or when a program allocates by hand.
+cudaMalloc, cudaFree, cudaHostAlloc and the like run inside the steady loop. They take tens of microseconds to
+milliseconds, and cudaFree waits until the GPU has finished everything, so the queue drains. A framework's caching
+allocator calls them in the first steps only. They return in every step when empty_cache() is called, when shapes
+vary so that no cached block fits, or when a program allocates by hand.
 
-Counted are such calls, in at least half of the steps, on threads that feed a device. The repair can save neither more than
-the host spends in them nor more than the device waits for the host: the smaller of both must be 2 % of the step.`,
+The rule counts such calls in at least half of the steps, on threads that feed a GPU. The fix saves at most what the
+host spends in them, and at most what the GPU waits for the host: the smaller of the two must be 2 % of the step.`,
 	Limits: `
-Calls in start-up steps, and in stalled steps only, are not counted. The host work of the allocator around the calls
+Calls in start-up steps, and calls in stalled steps only, are not counted. The allocator's host work around the calls
 is not either, so the gain may be a little larger. Allocations without releases are memory_growth's.`,
 	Fix: `
 Leave the memory in the caching allocator:
@@ -32,7 +32,7 @@ Leave the memory in the caching allocator:
 Pad batches to a few sizes, and make buffers once, before the loop.`,
 	FixC:      `Allocate once before the loop, or use cudaMallocAsync with a pool whose cudaMemPoolAttrReleaseThreshold is high.`,
 	Confirm:   `No cudaMalloc or cudaFree is left in the steps.`,
-	RefutedBy: `The calls are made by another part of the program, and the step is no shorter without them.`,
+	RefutedBy: `Another part of the program makes the calls, or the step does not get shorter without them.`,
 	Check:     checkAllocatorChurn,
 }
 
@@ -64,9 +64,9 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 	if !n.usual() || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.9, atMost, "Memory is allocated and freed through the driver %s a step: the host spends %s of %s in it",
+	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends %s of %s in it",
 		times(n.perStep()), ms(spent.perStep()), ms(c.StepNs))
 	f.Because("calls that allocate or free memory in the steps", places.rows(4)...)
-	f.Because(fmt.Sprintf("%s a step the device idles while the host is inside them, %s in all that it waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
+	f.Because(fmt.Sprintf("the GPU is idle %s per step while the host is inside them, %s per step in all while it waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
 	f.Repair("drop-allocs")
 }

@@ -13,23 +13,24 @@ var atLimit = Rule{
 	Standing: Limit,
 	Needs:    []Need{needWork},
 	Doc: `
-The device idles for at most 7 % of the step, copies and communication that nothing hides take at most 5 %, kernels last 10 µs on
-average or more, at least 70 % of the time is in kernels that are known to use the device well (products and convolutions
-on matrix units, fused attention, normalisations, softmax, reductions, pointwise kernels, lists of tensors), and no rule about
-kernels finds more than 5 % of the step. Then it is said what bounds the step: matrix units, or memory.
+The GPU is idle for at most 7 % of the step, exposed copies and communication take at most 5 %, kernels take 10 µs
+or more on average, at least 70 % of the time is in kernels known to use the GPU well (GEMMs and convolutions on
+tensor cores, fused attention, normalization, softmax, reductions, pointwise kernels, multi-tensor kernels), and no
+rule about kernels finds more than 5 % of the step. The finding then says what bounds the step: tensor cores or
+memory bandwidth.
 
-It is a verdict, not a fault: what is left is another algorithm, another precision or another device.`,
+It is a verdict, not a fault. What is left is another algorithm, another precision or another GPU.`,
 	Limits: `
-Kernels of other makers are not known to be efficient: with much of them nothing is said. A product of an unlucky shape may be slow although its
-kernel is a good one: lacuna stats -r op_roofline tells, where shapes are recorded. Graphs that were recorded as a whole hide
-what is in them.`,
+Hand-written kernels are not known to be efficient: where they take much of the time the rule is silent. A GEMM of
+an unlucky shape may be slow although its kernel is a good one: lacuna stats -r op_roofline shows that, where shapes
+are recorded. CUDA graphs recorded as a whole hide their kernels.`,
 	Fix: `
 Nothing in this loop. What is left changes the program:
 
     lower precision (FP8 by Transformer Engine), a larger batch, fewer layers, or more GPUs`,
 	FixC:      `Nothing in this loop.`,
-	Confirm:   `Clocks and power are as high as the device allows under this load (nvidia-smi -q -d CLOCK,POWER).`,
-	RefutedBy: `lacuna stats -r op_roofline shows operators with much time far below their roof.`,
+	Confirm:   `Clocks and power are as high as the GPU allows under this load (nvidia-smi -q -d CLOCK,POWER).`,
+	RefutedBy: `lacuna stats -r op_roofline shows operators with much time far below their roofline.`,
 	After:     aboutKernels,
 	Check:     checkAtLimit,
 }
@@ -75,12 +76,12 @@ func checkAtLimit(c *Case, out *Findings) {
 	if kernels == 0 || all/kernels < minLimitMean || float64(good) < minLimitGood*float64(all) {
 		return
 	}
-	bound, part := "the memory's bandwidth", 1-float64(matrix)/float64(all)
+	bound, part := "memory bandwidth", 1-float64(matrix)/float64(all)
 	if 2*matrix > all {
-		bound, part = "the matrix units", float64(matrix)/float64(all)
+		bound, part = "tensor cores", float64(matrix)/float64(all)
 	}
-	f := out.Add(0.8, 0, "The GPU computes for %.0f %% of the step, mostly bound by %s", 100*c.shareOfStep(compute), bound)
-	f.Because(fmt.Sprintf("it idles for %.1f %% of the step and moves data with nothing to hide it for %.1f %%; kernels last %s on average; %.0f %% of their time is bound by %s",
+	f := out.Add(0.8, 0, "GPU busy computing %.0f %% of the step, mostly bound by %s", 100*c.shareOfStep(compute), bound)
+	f.Because(fmt.Sprintf("it is idle %.1f %% of the step, and %.1f %% is exposed data movement; kernels last %s on average; %.0f %% of their time is bound by %s",
 		100*c.shareOfStep(idle), 100*c.shareOfStep(move), ms(float64(all)/float64(kernels)), 100*part, bound))
 }
 

@@ -8,27 +8,29 @@ import (
 
 var backwardHeavy = Rule{
 	ID:       "backward_heavy",
-	Title:    "Backward computes far more than twice as long as forward",
+	Title:    "Backward takes far more than twice as long as forward",
 	Since:    "0.1",
 	Standing: CostsElse,
 	Needs:    []Need{needKernels, needCalls, needSteps, needBackward},
 	Doc: `
-For each product of forward backward has two, and pointwise work grows about as much: kernels of backward usually take 1.5 to 2.5 times as
-long as those of forward. Over 3 times, there is a reason to look for: kernels without an efficient backward (atomics, as in the
-backward of indexing and embedding), layouts that only forward likes, or recomputation, which the rule recompute names.
+Backward runs two GEMMs for each GEMM of forward, and pointwise work grows about as much: backward kernels usually
+take 1.5 to 2.5 times as long as forward kernels. Over 3 times there is a cause to look for: kernels without an
+efficient backward (atomics, as in the backward of indexing and embedding), layouts that suit forward only, or
+recomputation, which the rule recompute reports.
 
-It says where to look; what a repair would buy is not known.`,
+The finding says where to look. The gain of a fix is unknown.`,
 	Limits: `
-Needs backward to be told apart. With checkpointing 3 is usual: what is recomputed is taken out of backward first. Frozen
-layers make backward shorter, several losses on one forward make it longer, and both may be meant.`,
+Needs a capture in which backward can be recognized. With activation checkpointing a ratio of 3 is usual: recomputed
+kernels are taken out of backward first. Frozen layers make backward shorter, several losses on one forward make it
+longer, and both may be intended.`,
 	Fix: `
 Look at the operators listed. Often another one has a better backward:
 
     emb = nn.Embedding(n, d, sparse=True)          # no dense gradient of the whole table
     y = x.index_select(0, i)                       # in place of x[i] with many equal indices`,
 	FixC:      `Replace atomic additions in the gradient by sorting the indices and reducing the runs.`,
-	Confirm:   `The kernels listed take less of backward; the ratio comes near 2.`,
-	RefutedBy: `The model has several losses or gradients of gradients: backward is run more than once for a forward.`,
+	Confirm:   `The kernels listed take less of backward. The ratio comes near 2.`,
+	RefutedBy: `The model has several losses or second-order gradients: backward runs more than once per forward.`,
 	Check:     checkBackwardHeavy,
 }
 
@@ -51,15 +53,15 @@ func checkBackwardHeavy(c *Case, out *Findings) {
 	if excess < minWorkShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.6, excess, "Backward computes %.1f times as long as forward: %s against %s", float64(own)/float64(forward.computeNs), ms(float64(own)*c.PerStep), ms(float64(forward.computeNs)*c.PerStep))
+	f := out.Add(0.6, excess, "Backward takes %.1f times as long as forward: %s against %s of GPU time", float64(own)/float64(forward.computeNs), ms(float64(own)*c.PerStep), ms(float64(forward.computeNs)*c.PerStep))
 	var kernels []int32
 	for _, r := range backward.rows {
 		if c.isKernel(r) {
 			kernels = append(kernels, r)
 		}
 	}
-	f.Because("usual is about twice; the kernels that take most of backward", c.kernelRows(kernels)...)
+	f.Because("about twice is usual; backward kernels with most time", c.kernelRows(kernels)...)
 	if againNs > 0 {
-		f.Because(fmt.Sprintf("%s a step that backward runs again from forward is left out of this", ms(float64(againNs)*c.PerStep)))
+		f.Because(fmt.Sprintf("%s per step of recomputed forward kernels is not counted", ms(float64(againNs)*c.PerStep)))
 	}
 }

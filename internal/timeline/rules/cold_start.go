@@ -8,7 +8,7 @@ import (
 )
 
 const coldStartFix = `
-Where it matters (short jobs, autoscaled services), keep what a start makes:
+Where start-up matters (short jobs, autoscaled services), keep what it produces:
 
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/cache/inductor"      # compiled kernels survive the process
     os.environ["CUDA_MODULE_LOADING"] = "LAZY"                     # the default since CUDA 12.2
@@ -18,29 +18,31 @@ and warm up before the service takes requests. When measuring, leave the first s
 
 // warmCapture is what to do where only the start was recorded.
 const warmCapture = `
-If the loop matters and not its start, record it warm: call torch.cuda.profiler.start() behind some ten steps.
+If only the loop matters, record it warm: call torch.cuda.profiler.start() after about ten steps.
 
     nsys profile --capture-range=cudaProfilerApi --trace=cuda,nvtx python train.py
 `
 
 var coldStart = Rule{
 	ID:       "cold_start",
-	Title:    "The first steps are not like the later ones",
+	Title:    "Cold start: the first steps are slower than the later ones",
 	Since:    "0.2",
 	Standing: CostsElse,
 	Doc: `
-The first steps of the capture are slower than the later ones beyond their spread, and do what only a start does: they load
-modules, compile, tune, capture graphs or allocate. They are left out of the budget and of every other finding, and reported
-here: it costs once, not in every step.
+The first steps of the capture are slower than the later ones beyond their spread, and do what only a start does:
+they load modules, compile, tune, capture graphs or allocate. They are left out of the budget and of every other
+finding, and reported here: they cost once, not in every step.
 
-A capture without steps, or of one, is judged by single calls: those that ought to launch or to ask and take a millisecond or more. The first
-call of a process, the first launch of a kernel and the making of a stream take that long when they make a context or load code;
-NVRTC, module loading and the making of graphs are among them. The device must idle in them for 10 % of it.`,
+In a capture with one step or none the rule looks at single calls: launches and queries that take a millisecond or
+more. The first call of a process, the first launch of a kernel and the creation of a stream take that long when
+they create a context or load code. NVRTC, module loading and graph instantiation count as well. The GPU must be
+idle in such calls for 10 % of the capture.`,
 	Limits: `
 Start-up before the first step is not seen. Where most steps look like start-up, all are kept, and the report says so.
 torch.profiler's own warm-up steps take the cold ones away: capture with warmup=0 to see them.`,
-	Fix:       coldStartFix,
-	FixC:      `Ship cubins for the device instead of PTX, keep CUDA's compute cache (CUDA_CACHE_PATH), and run a warm-up before the first request.`,
+	Fix: coldStartFix,
+	FixC: `Ship cubins for the GPU instead of PTX, keep CUDA's compute cache (CUDA_CACHE_PATH), and run a warm-up
+before the first request.`,
 	Confirm:   `The first steps of a new process are as fast as the later ones.`,
 	RefutedBy: `The same steps are slow in the middle of a run: then it is periodic_stall or recompilation.`,
 	Check:     checkColdStart,
@@ -77,8 +79,8 @@ func checkColdStart(c *Case, out *Findings) {
 	if n := len(s.Startup); n > 1 {
 		first = fmt.Sprintf("The first %d steps take", n)
 	}
-	f := out.Add(0.9, 0, "%s %s in all, later ones %s each: start-up, left out of the rest", first, ms(totalNs), ms(c.StepNs))
-	f.Because("what they do that later ones do not", rows...)
+	f := out.Add(0.9, 0, "%s %s in all, later steps %s each: start-up, left out of all other figures", first, ms(totalNs), ms(c.StepNs))
+	f.Because("what only these steps do", rows...)
 }
 
 // startOfCapture tells the calls that only a start makes, in a capture without steps or of one.
@@ -102,7 +104,7 @@ func (c *Case) startOfCapture(out *Findings) {
 			}
 		}
 	}
-	f := out.Add(0.8, 0, "Start-up takes %s of %s: the GPU idles while the host is in %s that ought to be short", ms(idle), ms(c.StepNs), several(float64(n), "call", "calls"))
-	f.Because("calls that only launch or ask take microseconds; those that take a millisecond or more load or compile code, make a context or make a graph", what.allRows(4)...)
+	f := out.Add(0.8, 0, "Start-up takes %s of %s: the GPU is idle while the host is in %s that should be short", ms(idle), ms(c.StepNs), several(float64(n), "call", "calls"))
+	f.Because("calls that launch or query take microseconds; those of a millisecond or more load or compile code, create a context or instantiate a graph", what.allRows(4)...)
 	f.Fix = warmCapture + coldStartFix
 }

@@ -76,5 +76,5 @@ func (c *Case) commShare() string {
 	for _, b := range c.Budgets {
 		all += b.CommNs
 	}
-	return fmt.Sprintf("%s of the %s of communication a step run with nothing to hide them", ms(c.perStep(c.exposedNs())), ms(c.perStep(all)))
+	return fmt.Sprintf("%s of the %s of communication per step is exposed", ms(c.perStep(c.exposedNs())), ms(c.perStep(all)))
 }

@@ -8,25 +8,27 @@ import (
 
 var commExposed = Rule{
 	ID:    "comm_exposed",
-	Title: "Communication runs with no computation to hide it",
+	Title: "Exposed communication: no computation overlaps it",
 	Since: "0.1",
 	Needs: []Need{needWork, needSteps},
 	Doc: `
-Exposed communication is the time in which a device runs collective or point-to-point kernels and no other kernel. Each exposed
-nanosecond is one of the step, and could be hidden behind computation at best. Raised from 5 % of the step.`,
+Exposed communication is the time in which a GPU runs collective or point-to-point kernels and no other kernel. It
+makes the step longer; at best computation overlaps all of it. Threshold: 5 % of the step.`,
 	Limits: `
-A collective's kernel waits for the slowest rank, which overlap does not help (comm_straggler). Given the captures of all ranks, waiting is
-left out; from one rank's capture it cannot be told from transfer. Communication over copy engines counts as copies. What may run at the same time is
-the program's business: the last bucket of gradients can hardly be hidden.`,
+A collective's kernel waits for the slowest rank, and overlap does not help that (comm_straggler). Given the
+captures of all ranks, waiting is left out; one rank's capture does not separate waiting from transfer.
+Communication over copy engines counts as copies. Which work may overlap only the program knows: the last bucket of
+gradients can hardly be overlapped.`,
 	Fix: `
-Start collectives as early as their data is there, in buckets:
+Start collectives as soon as their data is ready, in buckets:
 
     model = DistributedDataParallel(model, bucket_cap_mb=25,
                                     gradient_as_bucket_view=True)
     work = dist.all_reduce(t, async_op=True); ...; work.wait()      # other work in between`,
-	FixC:      `Enqueue ncclAllReduce on its own stream as soon as an event says that the bucket is complete; wait just before it is used.`,
-	Confirm:   `Collectives run while kernels of backward do; exposed communication falls under 5 % of the step.`,
-	RefutedBy: `Other ranks arrive later at the same collective by as much: then it is their lateness, not the transfer.`,
+	FixC: `Enqueue ncclAllReduce on its own stream as soon as an event says that the bucket is complete; wait just
+before it is used.`,
+	Confirm:   `Collectives overlap with backward kernels. Exposed communication falls below 5 % of the step.`,
+	RefutedBy: `Other ranks arrive at the same collective later by as much: the cause is their lateness, not the transfer.`,
 	Check:     checkCommExposed,
 }
 
@@ -45,15 +47,15 @@ func checkCommExposed(c *Case, out *Findings) {
 		}
 	}
 	rows := c.commRows()
-	f := out.Add(0.85, c.perStep(ns), "Communication stands alone for %s of %s: nothing computes meanwhile", ms(c.perStep(ns)), ms(c.StepNs))
+	f := out.Add(0.85, c.perStep(ns), "%s of %s is exposed communication: no computation overlaps it", ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 	switch {
 	case x != nil && c.exposedWaits(x) > 0:
-		f.Because(fmt.Sprintf("this is transfer alone: for another %s a step, it waits for other ranks", ms(c.perStep(c.exposedWaits(x)))))
+		f.Because(fmt.Sprintf("this is transfer only; another %s per step is waiting for other ranks", ms(c.perStep(c.exposedWaits(x)))))
 	case x == nil:
-		f.Because("one rank is given: how much of it is waiting for other ranks cannot be told; the captures of all ranks together tell")
+		f.Because("only one rank is given: how much of it is waiting for other ranks is unknown; give the captures of all ranks")
 	}
-	f.Because("the longest stretches", c.exposedRows(rows)...)
+	f.Because("longest exposed collectives", c.exposedRows(rows)...)
 	f.Repair("overlap-comm")
 }
 
@@ -77,7 +79,7 @@ func (c *Case) exposedRows(rows []int32) []string {
 	}
 	var out []string
 	for _, r := range largest(rows, exposed, 3) {
-		out = append(out, fmt.Sprintf("device %d, at %s: %s of %s: %s", w.Device[r], c.startText(r), ms(float64(exposed[r])), ms(float64(c.durNs(r))), shortKernel(c.Facts.WorkName(int(r)))))
+		out = append(out, fmt.Sprintf("GPU %d, at %s: %s of %s: %s", w.Device[r], c.startText(r), ms(float64(exposed[r])), ms(float64(c.durNs(r))), shortKernel(c.Facts.WorkName(int(r)))))
 	}
 	return out
 }

@@ -4,28 +4,29 @@ import "fmt"
 
 var commManySmall = Rule{
 	ID:    "comm_many_small",
-	Title: "Many small collectives, each with its own latency",
+	Title: "Many small collectives: latency dominates",
 	Since: "0.1",
 	Needs: []Need{needWork, needSteps},
 	Doc: `
-A collective takes some tens of microseconds however little it moves: ranks must meet. Small ones are those of under 1 MB
-where the size is recorded, else those of under 60 µs, from when the last rank has come if all ranks' captures are given. From 8 a step on, if at least half of all collectives are small and
-those take 3 % of the step or more, they are worth putting together.
+A collective takes some tens of microseconds however little it moves, because ranks must synchronize. Small are
+collectives of under 1 MB where the size is recorded, else those of under 60 µs, counted from the arrival of the
+last rank if the captures of all ranks are given. They are worth merging from 8 per step on, if at least half of all
+collectives are small and take 3 % of the step or more.
 
-At most the time of all small collectives but one a step can be saved.`,
+The fix saves at most the time of all small collectives per step but one.`,
 	Limits: `
-From one rank's capture waiting for others cannot be told from latency. Small collectives that must follow one another (each needs the
-result of the one before) cannot be put together. Those that computation hides count as well as those that stand alone
-only up to what is exposed.`,
+One rank's capture does not separate waiting for others from latency. Small collectives that depend on one another
+(each needs the result of the one before) cannot be merged. The time counted is never more than the exposed
+communication.`,
 	Fix: `
-Put tensors together before they are sent:
+Merge tensors before they are sent:
 
     flat = torch.cat([g.flatten() for g in grads]); dist.all_reduce(flat)
     with dist._coalescing_manager(): ...                             # or one call for many
     DistributedDataParallel(model, bucket_cap_mb=25)                 # larger buckets`,
 	FixC:      `ncclGroupStart and ncclGroupEnd around the calls, or one buffer that holds all tensors.`,
-	Confirm:   `A few collectives a step remain, each of over 1 MB.`,
-	RefutedBy: `The same bytes in one call take as long: then it is bandwidth or waiting.`,
+	Confirm:   `A few collectives per step remain, each over 1 MB.`,
+	RefutedBy: `The same bytes in one call take as long: the limit is bandwidth or waiting.`,
 	Check:     checkCommManySmall,
 }
 
@@ -51,6 +52,6 @@ func checkCommManySmall(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s small collectives a step take %s of %s", number(perStep), ms(c.perStep(ns)), ms(c.StepNs))
+	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s small collectives per step take %s of %s", number(perStep), ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%d of %d collectives are small: under 1 MB, or under 60 µs where the size is not recorded", len(small), len(rows)), c.kernelRows(small)...)
 }

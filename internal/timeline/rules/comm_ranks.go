@@ -166,15 +166,15 @@ func (c *Case) findLate(x *rankWaits, out *Findings) {
 	if x.met < minCollectives || by[worst] < minLast*total || by[worst] < minStragglerShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.85, by[worst], "%s comes late to %d of %d collectives: %s of %s", capital(x.names[worst]), x.last[worst], x.met, othersWait(x, worst), ms(c.StepNs))
+	f := out.Add(0.85, by[worst], "Straggler: %s is late to %d of %d collectives: %s of %s", capital(x.names[worst]), x.last[worst], x.met, othersWait(x, worst), ms(c.StepNs))
 	f.Because(computesLike(x, worst))
 	var rows []string
 	for _, p := range byValue(by) {
 		if by[p] > 0 && len(rows) < 8 {
-			rows = append(rows, fmt.Sprintf("%s: last in %d of %d, the others waited %s a step for it", x.names[p], x.last[p], x.met, ms(by[p])))
+			rows = append(rows, fmt.Sprintf("%s: last in %d of %d, the others waited %s per step for it", x.names[p], x.last[p], x.met, ms(by[p])))
 		}
 	}
-	f.Because("clocks are aligned by the ends of collectives, which all ranks share; waiting that computation hides does not count", rows...)
+	f.Because("clocks are aligned by the ends of collectives, which all ranks share; waiting that overlaps with computation is not counted", rows...)
 	f.Repair("balance-ranks")
 }
 
@@ -186,7 +186,7 @@ func othersWait(x *rankWaits, worst int) string {
 	if len(x.names) == 2 {
 		return x.names[1-worst] + " waits for it " + wait
 	}
-	return fmt.Sprintf("the other %d wait for it in the mean %s", len(x.names)-1, wait)
+	return fmt.Sprintf("the other %d wait for it on average %s", len(x.names)-1, wait)
 }
 
 // byValue is the places of values, largest first.
@@ -208,7 +208,7 @@ func computesLike(x *rankWaits, worst int) string {
 	slices.Sort(rest)
 	own, usual := x.compute[worst], stat.Quantile(rest, 0.5)
 	if own > (1+likeShare)*usual {
-		return fmt.Sprintf("%s computes %s a step, the others %s: it has more to do, or a slower clock", x.names[worst], ms(own), ms(usual))
+		return fmt.Sprintf("%s computes %s per step, the others %s: it has more work or a lower clock", x.names[worst], ms(own), ms(usual))
 	}
-	return fmt.Sprintf("%s computes %s a step, the others %s: not its GPU is late but its host, in what it does before it launches", x.names[worst], ms(own), ms(usual))
+	return fmt.Sprintf("%s computes %s per step, the others %s: its host is late, not its GPU", x.names[worst], ms(own), ms(usual))
 }

@@ -59,10 +59,10 @@ func TestAcrossRanks(t *testing.T) {
 		"a rank that computes longer": {[]*Case{
 			rankOf(t, 0, usual, [4]int{400, 410, 400, 405}, allReduce), rankOf(t, 1, usual, [4]int{400, 400, 395, 400}, allReduce),
 			rankOf(t, 2, [4]int{650, 650, 650, 650}, [4]int{50, 50, 50, 50}, allReduce),
-		}, []string{"Rank 2 comes late to 6 of 6 collectives: the other 2 wait for it in the mean 0.35 ms of 1.0 ms", "it has more to do, or a slower clock"}},
+		}, []string{"Rank 2 is late to 6 of 6 collectives: the other 2 wait for it on average 0.35 ms of 1.0 ms", "it has more work or a lower clock"}},
 		"a rank whose host is late": {[]*Case{
 			rankOf(t, 3, usual, [4]int{50, 50, 50, 50}, allReduce), rankOf(t, 4, usual, [4]int{400, 400, 400, 400}, allReduce),
-		}, []string{"Rank 3 comes late", "its host"}},
+		}, []string{"Rank 3 is late", "its host"}},
 		"each in turn": {[]*Case{
 			rankOf(t, 0, usual, [4]int{400, 50, 400, 50}, allReduce), rankOf(t, 1, usual, [4]int{50, 400, 50, 400}, allReduce),
 			rankOf(t, 2, usual, [4]int{400, 400, 50, 400}, allReduce),

@@ -7,30 +7,32 @@ import (
 
 var commStraggler = Rule{
 	ID:    "comm_straggler",
-	Title: "One rank comes late to the collectives, the others wait for it",
+	Title: "Straggler: one rank is late to the collectives and the others wait",
 	Since: "0.1",
 	Needs: []Need{needWork, needSteps},
 	Doc: `
-The kernel of a collective runs until all ranks have come. Of a collective that several devices of the capture take part in, the
-device that starts last made the others wait by as much. A device is a straggler if it is last in at least 60 % of the collectives
-and makes the others wait for at least 5 % of the step.
+The kernel of a collective runs until all ranks have arrived: the GPU that starts last makes the others wait. A GPU
+is a straggler if it is last in at least 60 % of the collectives and makes the others wait for at least 5 % of the
+step.
 
-Kernels belong to one collective if they have one name and run at one time: none of them ends before the last has begun.
+Kernels belong to the same collective if they have the same name and overlap: none of them ends before the last has
+begun.
 
-Captures of one rank each (lacuna report rank0 rank1 ...) are laid side by side: collectives of one process group are matched in the order
-in which they ran, and clocks are aligned by their ends, which all ranks share. A rank is a straggler if 60 % of all that ranks wait for
-each other, while nothing computes, is for it, and that is 5 % of the step.`,
+Captures of one rank each (lacuna report rank0 rank1 ...) are compared: collectives of one process group are matched
+in the order in which they ran, and clocks are aligned by their ends, which all ranks share. A rank is a straggler
+if the others wait for it in 60 % of all waiting between ranks without computation, and that is 5 % of the step.`,
 	Limits: `
-Needs several ranks (one node in one capture, or a capture of each): one rank sees only that it waits. In one capture of several
-hosts their clocks must agree to within a few microseconds. Lateness of the host shows too: it launches later.`,
+Needs several ranks (one node in one capture, or one capture per rank): one rank sees only that it waits. In one
+capture of several hosts the clocks must agree to within a few microseconds. A late host shows as well: it launches
+later.`,
 	Fix: `
-Give the late rank as much work as the others have, or find what slows it down (its host thread, its clock, its data):
+Balance the work between ranks, or find what slows the late rank down (its host thread, its clock, its data):
 
     sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)
-    # sort by length, then deal out, so that ranks get batches of equal cost`,
+    # sort by length, then distribute, so that ranks get batches of equal cost`,
 	FixC:      `Balance by cost rather than by count; check clocks (nvidia-smi -q -d CLOCK) and pinning of the late rank.`,
 	Confirm:   `Ranks start each collective within a few microseconds of one another.`,
-	RefutedBy: `Another rank is late in another run: then it is noise of the host, not an unequal share.`,
+	RefutedBy: `Another rank is late in another run: the cause is noise on the host, not load imbalance.`,
 	Check:     checkCommStraggler,
 }
 
@@ -50,9 +52,9 @@ func checkCommStraggler(c *Case, out *Findings) {
 	case x != nil:
 		c.findLate(x, out)
 	case c.apart() != "":
-		out.Cannot("the ranks cannot be laid side by side: "+c.apart(), "collectives that can be matched", "lacuna report --steps A:B with steps that all ranks ran whole, of captures of one run")
+		out.Cannot("the ranks cannot be compared: "+c.apart(), "collectives that can be matched", "lacuna report --steps A:B with steps that all ranks ran completely, and captures of the same run")
 	default:
-		out.Cannot("the capture holds one rank: whether a collective waits for another rank or transfers data cannot be told from it",
+		out.Cannot("the capture holds one rank: it does not show whether a collective waits for another rank or transfers data",
 			"captures of the other ranks", "the captures of all ranks at once: lacuna report RANK0 RANK1 …, or nsys profile --trace=cuda,nvtx torchrun …")
 	}
 }

@@ -8,19 +8,18 @@ import (
 
 var copyNotOverlapped = Rule{
 	ID:    "copy_not_overlapped",
-	Title: "Copies to the GPU take turns with kernels",
+	Title: "Host-to-device copies do not overlap with kernels",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps, needMemKinds},
 	Doc: `
-Data is copied to the device from pinned memory, which could run beside kernels on a copy engine, but the device
-computes nothing meanwhile: the copies stand on the stream of the kernels, or the kernels that do not need the data yet
-wait for it.
+Data is copied to the GPU from pinned memory. A copy engine could do that while kernels run, but the GPU computes
+nothing meanwhile: the copies are on the kernels' stream, or kernels that do not need the data yet wait for it.
 
-Counted are copies of over 64 KiB from pinned memory by the time in which the device neither computed nor communicated. To
-hide them it takes as much computation, so the saving is at most the smaller of both; it must be 2 % of the step.
-Copies on a stream of their own that run beside kernels for half of their time are overlapped already.`,
+The rule counts copies of over 64 KiB from pinned memory, by the time in which the GPU neither computes nor
+communicates. Overlap needs as much computation, so the saving is at most the smaller of the two; it must be 2 % of
+the step. Copies on a stream of their own that overlap with kernels for half of their time are overlapped already.`,
 	Limits: `
-A batch that depends on the step before cannot be copied ahead. Copies that share memory bandwidth with kernels slow
+A batch that depends on the previous step cannot be copied ahead. Copies that share memory bandwidth with kernels slow
 them a little. Copies of pageable memory are pageable_copy's.`,
 	Fix: `
 Copy the next batch on a stream of its own while this one is computed:
@@ -31,9 +30,10 @@ Copy the next batch on a stream of its own while this one is computed:
     ...                                        # forward, backward of the current batch
     torch.cuda.current_stream().wait_stream(copier)
     following.record_stream(torch.cuda.current_stream())`,
-	FixC:      `Use two buffers and two streams: cudaMemcpyAsync into one on the copy stream while kernels read the other; cudaStreamWaitEvent between them.`,
-	Confirm:   `The copies run beside kernels: exposed copy time falls below 2 % of the step.`,
-	RefutedBy: `The step does not get shorter when the same batch on the device is used in every step, without a copy.`,
+	FixC: `Use two buffers and two streams: cudaMemcpyAsync into one on the copy stream while kernels read the
+other; cudaStreamWaitEvent between them.`,
+	Confirm:   `The copies overlap with kernels: exposed copy time falls below 2 % of the step.`,
+	RefutedBy: `The step does not get shorter when the same batch on the GPU is used in every step, without a copy.`,
 	Check:     checkCopyNotOverlapped,
 }
 
@@ -65,12 +65,12 @@ func checkCopyNotOverlapped(c *Case, out *Findings) {
 	if aside && hidden > mostlyHidden {
 		return // they run ahead, but there is more to copy than to compute at times
 	}
-	confidence, how := 0.6, "they have a stream of their own, but nothing else runs while they do"
+	confidence, how := 0.6, "they have a stream of their own, but no kernel runs at the same time"
 	if !aside {
-		confidence, how = 0.85, "they stand on a stream that kernels run on, in line with them"
+		confidence, how = 0.85, "they are queued on the same stream as kernels"
 	}
-	f := out.Add(confidence, atMost, "%s a step are copied to the GPU in line with its kernels: %s of %s in which it computes nothing",
+	f := out.Add(confidence, atMost, "%s per step are copied to the GPU with no overlap: %s of %s without computation",
 		size(sum.bytes.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%.0f %% of the time of copies of pinned memory is not hidden behind kernels; %s", 100*(1-hidden), how), sum.places.rows(4)...)
+	f.Because(fmt.Sprintf("%.0f %% of the time of copies from pinned memory is not overlapped with kernels; %s", 100*(1-hidden), how), sum.places.rows(4)...)
 	f.Repair("overlap-copies")
 }

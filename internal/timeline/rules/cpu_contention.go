@@ -10,18 +10,19 @@ import (
 
 var cpuContention = Rule{
 	ID:    "cpu_contention",
-	Title: "The thread that feeds the GPU is kept from its core",
+	Title: "CPU contention: the thread that feeds the GPU is switched out",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps, needSched},
 	Doc: `
-The device has nothing queued, and the thread that should feed it is ready to run but does not: another thread has its core. The
-workers of a loader, BLAS threads or another job take more cores than there are.
+The GPU has nothing queued, and the thread that should feed it is ready to run but does not: another thread runs on
+its core. Loader workers, BLAS threads or another job want more cores than there are.
 
-Counted is idle time in which that thread is switched out, is in no call of the operating system and in no
-synchronisation, and another recorded thread was put on its core within 0.1 ms of its leaving. It must be 2 % of the step.`,
+The rule counts idle time in which that thread is switched out, is in no operating system call and in no
+synchronization, and another recorded thread took its core within 0.1 ms. It must be 2 % of the step.`,
 	Limits: `
-Only threads that were recorded are seen: nsys --cpuctxsw=process-tree leaves other jobs out. nsys does not say whether a thread
-left its core by itself; without OS calls (--trace=osrt) one that waits for a lock may be taken for one that was driven out.`,
+Only recorded threads are seen: nsys --cpuctxsw=process-tree leaves other jobs out. nsys does not say whether a
+thread gave up its core; without OS calls (--trace=osrt) a thread that waits for a lock may look like one that was
+preempted.`,
 	Fix: `
 Leave cores to the thread that launches:
 
@@ -30,8 +31,8 @@ Leave cores to the thread that launches:
 
     taskset -c 0-15 python train.py            # cores of their own, near the GPU (nvidia-smi topo -m)`,
 	FixC:      `Pin the launching thread (pthread_setaffinity_np) and keep other threads off its core.`,
-	Confirm:   `The launching thread is on its core whenever the device waits for it.`,
-	RefutedBy: `With half the workers and threads the idle time stays: then the thread waits, and is not driven out.`,
+	Confirm:   `The launching thread is on a core whenever the GPU waits for it.`,
+	RefutedBy: `With half the workers and threads the idle time stays: the thread waits, it is not preempted.`,
 	Check:     checkCPUContention,
 }
 
@@ -62,8 +63,8 @@ func checkCPUContention(c *Case, out *Findings) {
 		rows = append(rows, fmt.Sprintf("%s: %d times", name, n))
 	}
 	slices.Sort(rows)
-	f := out.Add(0.7, atMost, "The thread that feeds the GPU is kept from its core for %s of %s a step while the GPU waits for it", ms(atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued, and that thread is switched out, in no call that waits, with another thread on its core", 100*lost.share()), rows[:min(len(rows), 5)]...)
+	f := out.Add(0.7, atMost, "The thread that feeds the GPU is switched out for %s of %s per step while the GPU waits for it", ms(atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while that thread is switched out outside of any waiting call, and another thread is on its core", 100*lost.share()), rows[:min(len(rows), 5)]...)
 	f.Repair("drop-range:off-core")
 }
 

@@ -14,24 +14,27 @@ var dominantKernel = Rule{
 	Since: "0.1",
 	Needs: []Need{needKernels},
 	Doc: `
-One kernel, by name, takes at least 40 % of the step and is none of those that a program cannot make faster from
-outside: matrix products, convolutions and fused attention of NVIDIA's and AMD's libraries, PyTorch's kernels that stream through
-memory (pointwise, reductions, softmax, normalisations), those that torch.compile generates, and communication, which ncu cannot replay. It is time to look inside it: the finding
-holds the ncu command that profiles it in a step that is warm.
+One kernel, by name, takes at least 40 % of the step. Left out are kernels that a program cannot make faster from
+outside: GEMMs, convolutions and fused attention of NVIDIA's and AMD's libraries, PyTorch's kernels that stream
+through memory (pointwise, reductions, softmax, normalization), kernels that torch.compile generates, and
+communication, which ncu cannot replay. Profile the kernel itself: the finding gives the ncu command for a warm
+step.
 
-How much faster it can be is not known before that; at most its whole time is at stake.`,
+How much faster the kernel can be is unknown until then; its whole time is the upper bound.`,
 	Limits: `
-Launches before the capture are in no capture: if it began with a warm program, as torch.profiler's does, --launch-skip must be raised by
-the launches of that name before. A kernel of a CUDA graph is profiled with --graph-profiling node.`,
+A capture does not count launches before it began. If the program was warm then, as with torch.profiler, raise
+--launch-skip by the earlier launches of that name. A kernel of a CUDA graph is profiled with --graph-profiling
+node.`,
 	Fix: `
-Profile the kernel with the command given, then look at what lacuna kernel says of the report:
+Profile the kernel with the command given, then read what lacuna kernel says about the report:
 
     lacuna kernel dominant.ncu-rep
 
 Often a library operator does the same (cumsum, sort, scatter_reduce), or a Triton kernel with larger blocks.`,
-	FixC:      `Profile it with the command given; the speed-of-light section says whether arithmetic, memory or latency is the limit.`,
-	Confirm:   `The kernel takes less than 40 % of the step, and the step is shorter by what it lost.`,
-	RefutedBy: `ncu says that it reaches over 80 % of the device's arithmetic or bandwidth: then it is at its limit.`,
+	FixC: `Profile it with the command given; the speed-of-light section says whether arithmetic, memory or
+latency is the limit.`,
+	Confirm:   `The kernel takes less than 40 % of the step, and the step is shorter by the difference.`,
+	RefutedBy: `ncu shows over 80 % of the GPU's compute or memory throughput: the kernel is at its limit.`,
 	Check:     checkDominantKernel,
 }
 
@@ -40,7 +43,8 @@ const dominantShare = 0.40
 
 // libraryKernel is kernels whose source is not the user's: cuBLAS, cuDNN, CUTLASS as they build it, fused attention, Tensile, MIOpen,
 // PyTorch's softmax, and what torch.compile generates.
-var libraryKernel = regexp.MustCompile(`^(void )?(cutlass::Kernel2?<cutlass_|cudnn|cublas|nvjet|sm\d+_xmma|xmma_|(pascal|maxwell|volta|turing|ampere|hopper)_|Cijk_|Custom_Cijk|gemv|gemm[SE]?[Nk0-9]|pytorch_flash::|flash::|fmha_|miopen|MIOpen|igemm_|ck::|` +
+var libraryKernel = regexp.MustCompile(`^(void
+)?(cutlass::Kernel2?<cutlass_|cudnn|cublas|nvjet|sm\d+_xmma|xmma_|(pascal|maxwell|volta|turing|ampere|hopper)_|Cijk_|Custom_Cijk|gemv|gemm[SE]?[Nk0-9]|pytorch_flash::|flash::|fmha_|miopen|MIOpen|igemm_|ck::|` +
 	`(\(anonymous namespace\)::|<unnamed>::)?softmax_warp_|triton_(poi|red|per|tem)_)`)
 
 // IsLibraryKernel says whether a kernel, by its demangled name, is a library's, whose inside is not the user's to change.
@@ -62,11 +66,11 @@ func checkDominantKernel(c *Case, out *Findings) {
 			continue
 		}
 		f := out.Add(0.9, c.perStep(ns), "%s takes %.0f %% of the step: %s of %s", shortKernel(name), 100*c.shareOfStep(ns), ms(c.perStep(ns)), ms(c.StepNs))
-		f.Because(fmt.Sprintf("%s a step, %s each", number(float64(len(g.rows))*c.PerStep/c.deviceCount()), ms(float64(g.ns)/float64(len(g.rows)))), c.kernelRows(g.rows)...)
+		f.Because(fmt.Sprintf("%s per step, %s each", number(float64(len(g.rows))*c.PerStep/c.deviceCount()), ms(float64(g.ns)/float64(len(g.rows)))), c.kernelRows(g.rows)...)
 		command, skip := c.ncuCommand(g)
 		note := "profile it in a warm step"
 		if skip > 0 {
-			note += fmt.Sprintf(", past what the capture has of that name before its first steady step (%d)", skip)
+			note += fmt.Sprintf(", after the %d launches of that name before the first steady step", skip)
 		}
 		f.Because(note, command)
 		f.Fix = "Look inside the kernel:\n\n    " + command + "\n    lacuna kernel dominant.ncu-rep"

@@ -9,31 +9,31 @@ import (
 
 var dtypeCastChurn = Rule{
 	ID:    "dtype_cast_churn",
-	Title: "Tensors are cast to another type and back",
+	Title: "Dtype cast churn: tensors are cast to another dtype and back",
 	Since: "0.1",
 	Needs: []Need{needWork, needGrids},
 	Doc: `
-Two signs tell casts that buy nothing from those that mixed precision needs. There and back: a kernel that widens a
-tensor and one that narrows as many elements follow each other with nothing but casts in between, so that nothing was computed in
-the wider type. The same again: the program does not train, so that its weights are the same in every step, and yet
-it narrows at least 3 tensors in every step; they could be kept in that type. What was widened for some work and is narrowed
-behind it was needed in the wider type, and does not count; nor do casts within attention, which fusing removes (unfused_attention).
+Two signs separate useless casts from those that mixed precision needs. Round trips: a kernel that widens a tensor
+and one that narrows as many elements follow each other with only casts in between, so nothing was computed in the
+wider type. Repeats: the program does not train, so its weights are the same in every step, yet it narrows at least
+3 tensors in every step; they could be kept in that type. Casts around work in the wider type do not count, nor do
+casts within attention, which fusion removes (unfused_attention).
 
-In training only casts there and back count: autocast must narrow weights that the optimizer keeps in FP32, and widen
-their gradients. Raised from 3 % of the step.`,
+In training only round trips count: autocast must narrow weights that the optimizer keeps in FP32, and widen their
+gradients. Threshold: 3 % of the step.`,
 	Limits: `
-Whether two kernels work on the same tensor is in no capture; equal numbers of elements, one right behind the other, are taken for
-it. Casts fused into other kernels (compiled models) are not seen. Input that arrives in FP32 is
-narrowed once a step in any program: that alone stays under the threshold.`,
+Captures do not say whether two kernels work on the same tensor: the rule assumes it for adjacent kernels with equal
+numbers of elements. Casts fused into other kernels (compiled models) are not seen. Input that arrives in FP32 is
+narrowed once per step in any program; that alone stays under the threshold.`,
 	Fix: `
-Cast once, outside of the loop, and stay in that type:
+Cast once, outside the loop, and stay in that type:
 
     model = model.half()                       # inference: weights are kept in FP16
     with torch.autocast("cuda", torch.bfloat16):
         out = model(x)                         # training: no .float() and .half() between layers`,
 	FixC:      `Keep weights and activations in the type that the kernels compute in; convert where data enters and leaves.`,
 	Confirm:   `The kernels named float16_copy, bfloat16_copy and direct_copy with a cast are gone from the step, or run once in it.`,
-	RefutedBy: `Results get worse without the casts: something between them needs the wider type.`,
+	RefutedBy: `Results get worse without the casts: an operator between them needs the wider type.`,
 	Check:     checkDtypeCastChurn,
 }
 
@@ -45,13 +45,13 @@ func checkDtypeCastChurn(c *Case, out *Findings) {
 	again := c.recasts()
 	rows, why := trips, "tensors are widened and narrowed again with nothing computed in between"
 	if c.unionNs(again) > c.unionNs(trips) {
-		rows, why = again, "every step repeats these casts although nothing trains here, so that weights are the same in each"
+		rows, why = again, "every step repeats these casts, although the program does not train and its weights do not change"
 	}
 	ns := c.unionNs(rows)
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.85, c.perStep(ns), "%s a step from one type to another take %s of %s", several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
+	f := out.Add(0.85, c.perStep(ns), "Casts between dtypes: %s per step take %s of %s", several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", why, 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 	f.Repair("drop-casts")
 }

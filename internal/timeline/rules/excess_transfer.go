@@ -8,33 +8,34 @@ import (
 
 var excessTransfer = Rule{
 	ID:    "excess_transfer",
-	Title: "More data crosses between host and GPU than needed",
+	Title: "Excess device-to-host transfers in every step",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-Data that should stay on the device is copied to the host in every step: activations for metrics computed on the CPU, tensors
-that are cast or changed there, and come back. Pinning helps little: the volume is the fault, and the host works on it
-while the device waits.
+Data that should stay on the GPU is copied to the host in every step: activations for metrics computed on the CPU,
+or tensors that are cast or changed there and copied back. Pinned memory helps little: the volume is the fault, and
+the host works on it while the GPU waits.
 
-Counted are copies of over 64 KiB to the host in at least half of the steps: the time in which the device did nothing else, and
-what the host's waits for them, and its work right behind, cost the device. If copies of the same size, or
-of half or twice it, go back to the device behind them in the same step, they are round trips, and their time counts too. It
-must be 2 % of the step. A single copy that neither comes back nor is worked on for 2 % of the step while the device waits is
+The rule counts copies of over 64 KiB to the host in at least half of the steps: the time in which the GPU did
+nothing else, and the idle time that the host's waits for them and its work right after them cause. If copies of the
+same, half or twice the size return to the GPU in the same step, they are round trips, and their time counts too.
+The sum must be 2 % of the step. A single copy that neither returns nor makes the GPU wait for 2 % of the step is
 taken for the program's result.`,
 	Limits: `
-Results of inference must go to the host, and offloading to host memory is on purpose; the rule cannot know. Whether
-the bytes that come back are the same is in no trace: sizes are compared. Copies to the device alone are judged by
-pageable_copy and copy_not_overlapped.`,
+Results of inference must go to the host, and offloading to host memory is intended; the rule cannot know. No trace
+says whether the same bytes come back: the rule compares sizes. Copies to the GPU only belong to pageable_copy and
+copy_not_overlapped.`,
 	Fix: `
-Reduce on the device, and copy the result only, seldom:
+Reduce on the GPU, copy only the result, and do so rarely:
 
     norm = h.detach().float().norm()           # instead of h.cpu().norm()
     x = x.to(torch.bfloat16)                   # instead of x.cpu().bfloat16().cuda()
 
-Keep batches, masks and tables that every step uses on the device; send small types (uint8 images) and widen them there.`,
-	FixC:      `Write a kernel for what the host does with the data, or use unified memory with prefetching where the host needs a part of it.`,
-	Confirm:   `Only a few bytes a step are copied to the host.`,
-	RefutedBy: `The data is a result that must leave the device: then pin the target and copy on a stream of its own.`,
+Keep batches, masks and tables that every step uses on the GPU; send small types (uint8 images) and widen them there.`,
+	FixC: `Write a kernel for what the host does with the data, or use unified memory with prefetching where the
+host needs a part of it.`,
+	Confirm:   `A few bytes per step are copied to the host.`,
+	RefutedBy: `The data is a result that must leave the GPU: pin the target and copy on a stream of its own.`,
 	Check:     checkExcessTransfer,
 }
 
@@ -43,17 +44,17 @@ func checkExcessTransfer(c *Case, out *Findings) {
 	if x == nil {
 		return
 	}
-	confidence, title := 0.6, "%s a step are copied to the host in %s: with the work on them, up to %s of %s"
+	confidence, title := 0.6, "Excess transfers: %s per step are copied to the host in %s, costing up to %s of %s with the host's work on them"
 	if x.round {
-		confidence, title = 0.85, "%s a step go to the host in %s and come back: with the work on them, up to %s of %s"
+		confidence, title = 0.85, "Excess transfers: %s per step go to the host in %s and come back, costing up to %s of %s with the host's work on them"
 	}
 	f := out.Add(confidence, x.atMost, title, size(x.down.bytes.perStep()), several(x.down.n.perStep(), "copy", "copies"), ms(x.atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("copies to the host take %s a step with nothing else on the GPU", ms(x.down.exposed.perStep())), x.down.places.rows(4)...)
+	f.Because(fmt.Sprintf("copies to the host take %s per step with nothing else on the GPU", ms(x.down.exposed.perStep())), x.down.places.rows(4)...)
 	if x.round {
-		f.Because(fmt.Sprintf("%s a step of the same size, half or twice it follow them back to the device", several(x.back.n.perStep(), "copy", "copies")), x.back.places.rows(4)...)
+		f.Because(fmt.Sprintf("copied back to the GPU: %s per step of the same, half or twice the size", several(x.back.n.perStep(), "copy", "copies")), x.back.places.rows(4)...)
 	}
 	if b := x.waits.behind.perStep(); b > 0 {
-		f.Because(fmt.Sprintf("the host works %s a step right behind them while the GPU waits", ms(b)))
+		f.Because(fmt.Sprintf("the host works %s per step right after them while the GPU is idle", ms(b)))
 	}
 	f.Repair("drop-syncs")
 }

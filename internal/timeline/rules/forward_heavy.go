@@ -12,27 +12,29 @@ import (
 
 var forwardHeavy = Rule{
 	ID:    "forward_heavy",
-	Title: "Forward takes far longer than backward, because the host reads values back in it",
+	Title: "Forward takes far longer than backward: the host reads values back in it",
 	Since: "0.1",
 	Needs: []Need{needWork, needCalls, needSteps, needBackward},
 	Doc: `
-Backward does about twice the work of forward, so forward usually takes half as long. Here, on the device's clock, it takes at least one and
-a half times as long as backward, and most of that is not computing: the device waits, or copies to the host, while
-the host fetches values of forward (.item(), .cpu(), print of a tensor) and works on them, in at least half of the steps.
+Backward does about twice the work of forward, so forward usually takes half as long. Here forward takes at least
+1.5 times as long as backward on the GPU, and most of that is not computing: the GPU is idle, or copies to the host,
+while the host reads values of forward (.item(), .cpu(), print of a tensor) and works on them, in at least half of
+the steps.
 
-At most forward's time without computing can be saved. Raised from 5 % of the step.`,
+The fix saves at most the time of forward without computing. Threshold: 5 % of the step.`,
 	Limits: `
-Needs backward to be told apart: autograd's thread, its operators or a range. Waits between forward and backward (a loss that is
-read) count to forward. Forward that is slow without waiting for the device (Python, data loading) is another fault: then nothing is said here.`,
+Needs a capture in which backward can be recognized: autograd's thread, its operators or a range. Waits between
+forward and backward (reading the loss) count as forward. A forward that is slow without waiting for the GPU
+(Python, data loading) is another fault, which this rule does not report.`,
 	Fix: `
-Keep what is measured on the device, and read it after the step, every so many steps:
+Keep metrics on the GPU, and read them after the step, every N steps:
 
     stats.append(h.detach().float().norm())      # no .cpu(), no .item()
     if step % 100 == 0:
         log(torch.stack(stats).cpu())`,
-	FixC:      `Reduce on the device into a buffer; copy it with cudaMemcpyAsync to pinned memory and look at it a step later.`,
-	Confirm:   `Forward takes about half of backward's time, and no call in it waits for the device.`,
-	RefutedBy: `The values steer forward (a loop that ends by them): then they must be read.`,
+	FixC:      `Reduce on the GPU into a buffer; copy it to pinned memory with cudaMemcpyAsync and read it one step later.`,
+	Confirm:   `Forward takes about half as long as backward, and no call in it waits for the GPU.`,
+	RefutedBy: `Forward depends on the values (a loop that ends by them): they must be read.`,
 	Check:     checkForwardHeavy,
 }
 
@@ -55,10 +57,10 @@ func checkForwardHeavy(c *Case, out *Findings) {
 		return // in most steps nothing in forward waits for the device: the host is slow, but not for this
 	}
 	ratio := float64(forward.elapsedNs) / float64(backward.elapsedNs)
-	f := out.Add(min(0.9, 0.5+0.1*ratio), float64(lost)*c.PerStep, "Forward takes %.1f times as long as backward: %s, in which the device computes for %s", ratio,
+	f := out.Add(min(0.9, 0.5+0.1*ratio), float64(lost)*c.PerStep, "Forward takes %.1f times as long as backward: %s, of which the GPU computes %s", ratio,
 		ms(float64(forward.elapsedNs)*c.PerStep), ms(float64(forward.computeNs)*c.PerStep))
 	rows, places := c.waitRows(waits)
-	f.Because(fmt.Sprintf("in forward the host waits for the device %s times a step", number(float64(len(waits))*c.PerStep)), rows...)
+	f.Because(fmt.Sprintf("in forward the host waits for the GPU %s times per step", number(float64(len(waits))*c.PerStep)), rows...)
 	if copies := c.readBacks(forward.rows); copies != "" {
 		f.Because(copies)
 	}
@@ -129,7 +131,7 @@ func (c *Case) waitRows(waits []int32) (rows, places []string) {
 	}
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.ns, a.ns) })
 	for _, p := range all[:min(len(all), maxRows)] {
-		rows = append(rows, fmt.Sprintf("%s a step, %s a step: %s", number(float64(p.count)*c.PerStep), ms(float64(p.ns)*c.PerStep), p.name))
+		rows = append(rows, fmt.Sprintf("%s per step, %s per step: %s", number(float64(p.count)*c.PerStep), ms(float64(p.ns)*c.PerStep), p.name))
 	}
 	return rows, places
 }
@@ -150,5 +152,5 @@ func (c *Case) readBacks(rows []int32) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s copies to the host a step in forward, %.1f MB, %s", number(float64(n)*c.PerStep), float64(bytes)*c.PerStep/1e6, ms(float64(ns)*c.PerStep))
+	return fmt.Sprintf("%s copies to the host per step in forward, %.1f MB, %s", number(float64(n)*c.PerStep), float64(bytes)*c.PerStep/1e6, ms(float64(ns)*c.PerStep))
 }

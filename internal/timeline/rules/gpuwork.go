@@ -249,7 +249,7 @@ func (c *Case) kernelRows(rows []int32) []string {
 		if len(out) == maxRows {
 			break
 		}
-		text := fmt.Sprintf("%s a step, %s a step: %s", number(float64(len(g.rows))*c.PerStep), ms(c.perStep(g.ns)), shortKernel(c.Trace.Strings.Text(g.name)))
+		text := fmt.Sprintf("%s per step, %s per step: %s", number(float64(len(g.rows))*c.PerStep), ms(c.perStep(g.ns)), shortKernel(c.Trace.Strings.Text(g.name)))
 		if owner := c.ownerOf(g.rows[0]); owner != "" {
 			text += ", from " + owner
 		}

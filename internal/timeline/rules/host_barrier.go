@@ -13,30 +13,30 @@ import (
 
 var hostBarrier = Rule{
 	ID:    "host_barrier",
-	Title: "GPU and CPU idle, waiting for another process",
+	Title: "GPU and host are idle, waiting for another process",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps, needHostWaits},
 	Doc: `
-The device has nothing queued, and the thread that feeds it does not work either: it waits for another process, in MPI, in
-a collective on the CPU (gloo), in a barrier, or in a call of the operating system such as poll, recv or a futex.
+The GPU has nothing queued, and the thread that feeds it does not work either: it waits for another process, in MPI,
+in a CPU collective (gloo), in a barrier, or in an operating system call such as poll, recv or a futex.
 
-Counted is the idle time of such waits in at least half of the steps; it must be 2 % of the step. Waits for a loader's workers
-are worker_bound's, waits for the device itself host_sync's.`,
+The rule counts the idle time of such waits in at least half of the steps; it must be 2 % of the step. Waits for
+loader workers belong to worker_bound, waits for the GPU itself to host_sync.`,
 	Limits: `
-Who is waited for is in the other process's capture: give all ranks (lacuna report rank0 rank1 ...) to see the one that comes last. Waits
-inside NCCL kernels keep the device busy and are comm_exposed's. Without MPI, OS or framework records of the wait it cannot be
-told from work.`,
+The other process's capture shows which process is late: give all ranks (lacuna report rank0 rank1 ...). Waits
+inside NCCL kernels keep the GPU busy and belong to comm_exposed. Without MPI, OS or framework records a wait looks
+like work.`,
 	Fix: `
-Take barriers out of the loop, and do rank 0's extra work elsewhere:
+Remove barriers from the loop, and move rank 0's extra work elsewhere:
 
     # dist.barrier()                           # not in every step
     if step % 100 == 0:
         dist.all_reduce(metrics, async_op=True)  # on the GPU, read later
 
-Even out what ranks do: the same number of samples, sequences of like length, evaluation on all ranks.`,
-	FixC:      `Use MPI_Iallreduce or NCCL on a stream and go on launching; wait where the result is used.`,
+Balance the ranks: the same number of samples, sequences of similar length, evaluation on all ranks.`,
+	FixC:      `Use MPI_Iallreduce, or NCCL on a stream, and keep launching; wait where the result is used.`,
 	Confirm:   `The wait's share of idle time falls below 2 % of the step.`,
-	RefutedBy: `All ranks arrive together and the wait is as long: then it is the exchange itself that takes the time.`,
+	RefutedBy: `All ranks arrive together and the wait is as long: the exchange itself takes the time.`,
 	Check:     checkHostBarrier,
 }
 
@@ -73,8 +73,8 @@ func checkHostBarrier(c *Case, out *Findings) {
 		if mpi == nil && !cpuCollective.MatchString(name) {
 			confidence = 0.55 // the operating system does not say for whom the host waits
 		}
-		f := out.Add(confidence, perStep, "GPU and host wait %s of %s a step for another process, in %s", ms(perStep), ms(c.StepNs), name)
-		f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued while the host waits in %s", 100*idle[name].share(), name), c.pauseRows(sites[name], 3)...)
+		f := out.Add(confidence, perStep, "GPU and host wait %s of %s per step for another process, in %s", ms(perStep), ms(c.StepNs), name)
+		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host waits in %s", 100*idle[name].share(), name), c.pauseRows(sites[name], 3)...)
 		f.Repair("drop-range:" + regexp.QuoteMeta(name))
 	}
 }

@@ -6,35 +6,39 @@ import (
 
 var hostSync = Rule{
 	ID:    "host_sync",
-	Title: "The host waits for the GPU inside the step",
+	Title: "The host synchronizes with the GPU inside the step",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-A thread that launches work waits for the device in every step: a value is read back (.item(), .cpu(), print(tensor),
-an "if" on a tensor, nonzero), or the program synchronises. Each wait drains the queue; when it returns the device has
-nothing to do until the next launch arrives, and the host has lost the lead that hides its own time. So the idle time
-shows behind the waits, as launch time, and hardly inside them.
+A thread that launches work waits for the GPU in every step: a value is read back (.item(), .cpu(), print(tensor),
+an "if" on a tensor, nonzero), or the program synchronizes. Each wait drains the queue. When it returns, the GPU is
+idle until the next launch arrives, and the host has lost its lead. So the idle time appears after the waits, as
+launch time, and hardly inside them.
 
-Counted are synchronising calls and blocking copies to the host, on threads that launch work, after which the
-device was idle. A synchronisation behind a copy of over 64 KiB to the device belongs to that copy
-(pageable_copy), and waits for copies of over 64 KiB to the host to excess_transfer, if that is raised. The repair can save neither more than what the host gains by it (the waits, and work right behind a read of
-4 KiB or more, which is work on what was read) nor more than the device waits for the host: the smaller of both must be 2 %
-of the step. A host that is late anyway hardly waits, however often it synchronises, and is not accused.`,
+The rule counts synchronizing calls and blocking copies to the host, on threads that launch work, after which the
+GPU was idle. A synchronization after a copy of over 64 KiB to the GPU belongs to that copy (pageable_copy); waits
+for copies of over 64 KiB to the host belong to excess_transfer, if that is reported. The fix saves at most what the
+host gains by it (the waits, and the work right after a read of 4 KiB or more), and at most what the GPU waits for
+the host: the smaller of the two must be 2 % of the step. A host that is late anyway hardly waits, however often it
+synchronizes: the rule then reports nothing.`,
 	Limits: `
-It cannot know whether the value is needed: a loop that ends by it, or a scaler that skips a step by it, must wait. Waits in
-stalled steps only belong to periodic_stall. Waits that end while other work is queued cost nothing and are not counted.`,
+The rule cannot know whether the value is needed: a loop that ends by it, or a gradient scaler that skips a step by
+it, must wait. Waits in stalled steps only belong to periodic_stall. Waits that end while other work is queued cost
+nothing and are not counted.`,
 	Fix: `
-Keep the value on the device, and read it seldom or late:
+Keep the value on the GPU, and read it rarely or later:
 
     losses.append(loss.detach())              # instead of loss.item()
     if step % 100 == 0:
         print(torch.stack(losses).mean().item())
     x = torch.where(mask, x, 0.0)             # instead of: if mask.any(): ...`,
-	FixC: `Copy to pinned memory with cudaMemcpyAsync, record an event, and read the value a step later, when cudaEventQuery says
-that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where another stream, not the host, needs the result.`,
-	Confirm:   `No synchronising call and no blocking copy to the host is left in the steps; launches run ahead of the kernels.`,
-	RefutedBy: `With the reads commented out the step takes as long as before: the host needs all its time to launch (launch_bound).`,
-	Check:     checkHostSync,
+	FixC: `Copy to pinned memory with cudaMemcpyAsync, record an event, and read the value a step later, when
+cudaEventQuery says that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where another stream,
+not the host, needs the result.`,
+	Confirm: `No synchronizing call and no blocking copy to the host is left in the steps. Launches run ahead of the kernels.`,
+	RefutedBy: `With the reads commented out the step takes as long as before: the host needs its whole time to launch
+(launch_bound).`,
+	Check: checkHostSync,
 }
 
 func checkHostSync(c *Case, out *Findings) {
@@ -45,12 +49,12 @@ func checkHostSync(c *Case, out *Findings) {
 		return
 	}
 	idle := c.starved().total
-	f := out.Add(syncConfidence(k), atMost, "The host waits for the GPU %s a step, %s of %s, and the GPU then for the host",
+	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step (%s of %s); then the GPU waits for launches",
 		times(k.drained.perStep()), ms(k.waited.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("after %s of %s waits a step the device has nothing queued", number(k.drained.perStep()), number(k.count.perStep())), k.places.rows(4)...)
-	f.Because(fmt.Sprintf("the device then waits for the host: %s a step in all, %.1f %% of it, and much of that shows as launch time", ms(idle.perStep()), 100*idle.share()))
+	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.perStep()), number(k.count.perStep())), k.places.rows(4)...)
+	f.Because(fmt.Sprintf("the GPU then waits for the host: %s per step in all (%.1f %% of the step), much of which shows as launch time", ms(idle.perStep()), 100*idle.share()))
 	if b := k.behind.perStep(); b > minIdleShare*c.StepNs {
-		f.Because(fmt.Sprintf("right behind the reads the host works %s a step while the device idles: it works on what it read", ms(b)))
+		f.Because(fmt.Sprintf("right after the reads the host works %s per step while the GPU is idle: it works on what it read", ms(b)))
 	}
 	f.Repair("drop-syncs")
 }

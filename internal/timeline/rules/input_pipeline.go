@@ -13,30 +13,31 @@ import (
 
 var inputPipeline = Rule{
 	ID:    "input_pipeline",
-	Title: "The GPU waits for batches",
+	Title: "Input-bound: the GPU waits for batches",
 	Since: "0.1",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-The GPU idles with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
+The GPU is idle with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
 calls, longer than the thread's ordinary pauses, in at least half of the steps.
 
-Such work counts as loading if it lies in a DataLoader without workers, if the first thing that the thread issues
-behind it is a copy of at least 4 KiB to the device, or if its range is named like loading (data, load, batch, input,
-prefetch, augment, preprocess, tokenize, collate, fetch, read). Without any of these, host work in no range and no operator that takes over
-10 % of the step once in each of three or more steps is told with little confidence: it may be anything. It is raised from 2 % of the step: less is within
-what steps vary by (XProf calls 5 % moderately input-bound).`,
+Such work counts as data loading if it is in a DataLoader without workers, if the thread's next call is a copy of at
+least 4 KiB to the GPU, or if its range is named like loading (data, load, batch, input, prefetch, augment,
+preprocess, tokenize, collate, fetch, read). Host work without any of these signs, outside ranges and operators, is
+reported with low confidence if it takes over 10 % of the step once in each of three or more steps: it may be
+anything. Threshold: 2 % of the step, since steps vary by less (XProf calls 5 % moderately input-bound).`,
 	Limits: `
-Without ranges and operators (nsys without NVTX) host work has no name, and without OS calls (nsys --trace=osrt) nobody can tell
-a busy host from one that waits for workers. A loader whose workers are too slow is worker_bound. Work that follows a
-value read back from the device is host_sync's, unless a copy to the device follows it.`,
+Without ranges and operators (nsys without NVTX) host work has no name. Without OS calls (nsys --trace=osrt) a busy
+host looks like one that waits for workers. A loader whose workers are too slow belongs to worker_bound. Work after
+a value read back from the GPU belongs to host_sync, unless a copy to the GPU follows it.`,
 	Fix: `
-Make batches in background workers, ahead of the step that uses them:
+Make batches in background workers, ahead of the step:
 
     loader = DataLoader(dataset, batch_size=64, num_workers=12,
                         prefetch_factor=2, pin_memory=True,
                         persistent_workers=True)`,
-	FixC:      `Make the next batch on other threads into a ring of pinned buffers while the GPU works.`,
-	Confirm:   `The range's share of idle time falls below 2 % of the step; the first kernel of a step follows the last of the one before.`,
+	FixC: `Make the next batch on other threads into a ring of pinned buffers while the GPU works.`,
+	Confirm: `The range causes less than 2 % of idle time per step. The first kernel of a step follows the last one
+of the step before.`,
 	RefutedBy: `The step does not get shorter when the same batch is used again in every step.`,
 	Check:     checkInputPipeline,
 }
@@ -65,7 +66,7 @@ func checkInputPipeline(c *Case, out *Findings) {
 		}
 		perStep := s.idle.perStep()
 		f := out.Add(confidence, perStep, s.title(), ms(perStep), ms(c.StepNs))
-		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
+		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
 		f.Because(why)
 		s.repair(f)
 	}
@@ -166,7 +167,7 @@ func (c *Case) siteOf(p facts.HostPause, byName map[string]*site) *site {
 	case p.Issues >= 0:
 		x.name = "before " + shortName(c.Facts.WorkName(int(p.Issues)))
 	default:
-		x.name = "behind the last launch"
+		x.name = "after the last launch"
 	}
 	key := x.name
 	if workers {
@@ -189,27 +190,27 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 	case s.loader:
 		return 0.95, "a DataLoader without workers makes the batch on the thread that asks for it"
 	case s.rangeName != "" && saysLoading(s.rangeName) && most(s.feeds):
-		return 0.95, "its name says that it loads data, and a copy of data to the device follows it"
+		return 0.95, "its name says that it loads data, and a copy of data to the GPU follows it"
 	case s.rangeName != "" && saysLoading(s.rangeName):
 		return 0.9, "its name says that it loads data"
 	case most(s.feeds) && s.rangeName != "":
-		return 0.75, "a copy of data to the device is the first thing that follows it"
+		return 0.75, "a copy of data to the GPU is the first thing that follows it"
 	case most(s.feeds):
-		return 0.7, "a copy of data to the device is the first thing that follows it; it lies in no range, so what it is has no name"
+		return 0.7, "a copy of data to the GPU is the first thing that follows it; it is in no range, so it has no name"
 	case s.rangeName != "" || most(s.reads) || !most(s.unnamed) || s.idle.share() < minUnnamedShare:
 		return 0, ""
 	case c.typical() < minUnnamedSteps || 2*s.n > 3*len(c.Steps.Steady()): // more than once a step, by and large
 		return 0, ""
 	}
-	return 0.4, "it lies in no range and no copy follows it: it may be the next batch, or any other work of the loop"
+	return 0.4, "it is in no range and no copy follows it: it may be the next batch, or any other work of the loop"
 }
 
 // title is the finding's title as a format for the idle time and the step.
 func (s *site) title() string {
 	if s.rangeName != "" {
-		return "The GPU waits %s of %s a step for " + strings.ReplaceAll(s.rangeName, "%", "%%") + ", made on the thread that feeds it"
+		return "The GPU waits %s of %s per step for " + strings.ReplaceAll(s.rangeName, "%", "%%") + ", made on the thread that feeds it"
 	}
-	return "The GPU waits %s of %s a step for host work " + strings.ReplaceAll(s.name, "%", "%%")
+	return "The GPU waits %s of %s per step for host work " + strings.ReplaceAll(s.name, "%", "%%")
 }
 
 // where says where the host is.
@@ -232,7 +233,7 @@ func (c *Case) pauseRows(pauses []facts.HostPause, n int) []string {
 	var rows []string
 	for _, p := range pauses {
 		if step := c.stepAt(p.StartNs + p.LenNs()/2); step >= 0 && len(rows) < n {
-			rows = append(rows, fmt.Sprintf("step %d: device %d idle %s in host work of %s from %s on", step+c.Steps.First, p.Device, ms(float64(p.IdleNs)), ms(float64(p.LenNs())), c.sinceStart(p.StartNs)))
+			rows = append(rows, fmt.Sprintf("step %d: GPU %d idle %s in host work of %s from %s on", step+c.Steps.First, p.Device, ms(float64(p.IdleNs)), ms(float64(p.LenNs())), c.sinceStart(p.StartNs)))
 		}
 	}
 	return rows

@@ -11,22 +11,22 @@ import (
 
 var launchBound = Rule{
 	ID:    "launch_bound",
-	Title: "Launching kernels takes longer than running them",
+	Title: "Launch-bound: the host launches kernels more slowly than the GPU runs them",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-The device finishes its kernels faster than the host can launch them: between kernels it idles with nothing queued, while
-the host is in launch calls or in the ordinary pauses between them (docs/glossary.md), not in a wait, an allocation or
-other work. Typical are hundreds of kernels of a few microseconds in a step.
+The GPU finishes its kernels faster than the host launches them: between kernels it is idle with nothing queued,
+while the host is in launch calls or in the ordinary pauses between them (docs/glossary.md), not in a wait, an
+allocation or other work. Typical: hundreds of kernels of a few microseconds per step.
 
-It is raised if the device waits so for 5 % of the step (XProf calls 3 % of launching moderate and 15 % high), and only if the
-host's time for launching alone is longer than the device's time for the work: else the host would run ahead, and what
-it loses by waiting (host_sync), allocating (allocator_churn) or loading (input_pipeline) is the cause.
-Work of a CUDA graph that one call launches is not launched by the host one by one, and counts nowhere here.`,
+Threshold: the GPU is idle in this way for 5 % of the step (XProf calls 3 % of launching moderate and 15 % high),
+and the host's time for launching alone is longer than the GPU's time for the work. Otherwise the host would run
+ahead, and the cause is what it loses by waiting (host_sync), allocating (allocator_churn) or loading
+(input_pipeline). Kernels of a CUDA graph are launched by one call and do not count.`,
 	Limits: `
-Profilers slow every launch: under torch.profiler with shapes a loop may look launch-bound that is not. The price is therefore
-taken from the replay without the profiler. Graphs need fixed shapes and no synchronisation inside. A batch that is
-larger may be the better repair.`,
+Profilers slow every launch: under torch.profiler with shapes a loop may look launch-bound although it is not. The
+predicted gain therefore comes from the replay without profiler overhead. Graphs need fixed shapes and no
+synchronization inside. A larger batch may be the better fix.`,
 	Fix: `
 Launch the step as one CUDA graph, or let the compiler fuse and capture it:
 
@@ -39,8 +39,8 @@ Launch the step as one CUDA graph, or let the compiler fuse and capture it:
 
 A larger batch, fused optimizers (fused=True) and fewer, larger operators help as well.`,
 	FixC:      `Capture the stream with cudaStreamBeginCapture and launch it with cudaGraphLaunch; fuse small kernels.`,
-	Confirm:   `One cudaGraphLaunch stands where hundreds of cudaLaunchKernel stood, and the kernels follow each other without gaps.`,
-	RefutedBy: `A larger batch makes the step longer in proportion: then the kernels are the limit.`,
+	Confirm:   `One cudaGraphLaunch replaces hundreds of cudaLaunchKernel, and the kernels follow one another without gaps.`,
+	RefutedBy: `A larger batch makes the step longer in proportion: the kernels are the limit.`,
 	After:     forbidGraphs,
 	Check:     checkLaunchBound,
 }
@@ -83,11 +83,11 @@ func checkLaunchBound(c *Case, out *Findings) {
 	if medianNs < shortKernelNs {
 		confidence = 0.9
 	}
-	f := out.Add(confidence, min(atMost, s.total.perStep()), "The host launches %s kernels and copies a step, too slowly for the GPU: it idles %s of %s between them",
+	f := out.Add(confidence, min(atMost, s.total.perStep()), "Launch-bound: the host launches %s kernels and copies per step too slowly; the GPU is idle %s of %s between them",
 		number(launches.perStep()), ms(launching.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("half of the kernels take less than %s; the kernels of a step %s in all; launching them takes the host %s a step",
+	f.Because(fmt.Sprintf("half of the kernels take less than %s; all kernels %s per step; launching them takes the host %s per step",
 		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)
-	f.Because(fmt.Sprintf("%.1f %% of the step the GPU has nothing queued while the host is in launch calls or in ordinary pauses between them", 100*launching.share()))
+	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host is in launch calls or in ordinary pauses between them", 100*launching.share()))
 	f.Repair("cuda-graph")
 	for _, r := range forbidGraphs {
 		if len(out.Of(r)) > 0 {
@@ -170,7 +170,7 @@ func (c *Case) launchRows(n int) []string {
 		}
 		for _, g := range facts.LongestGaps(launching, maxGaps) {
 			if len(rows) < n && c.stepAt(g.StartNs) >= 0 && c.mainCause(g) == facts.CauseLaunch {
-				rows = append(rows, fmt.Sprintf("step %d: device %d idle %s before %s, at %s", c.stepAt(g.StartNs)+c.Steps.First, g.Device, ms(float64(g.LenNs())), shortName(c.Facts.WorkName(int(g.After))), c.sinceStart(g.StartNs)))
+				rows = append(rows, fmt.Sprintf("step %d: GPU %d idle %s before %s, at %s", c.stepAt(g.StartNs)+c.Steps.First, g.Device, ms(float64(g.LenNs())), shortName(c.Facts.WorkName(int(g.After))), c.sinceStart(g.StartNs)))
 			}
 		}
 	}

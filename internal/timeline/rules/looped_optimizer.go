@@ -14,29 +14,30 @@ import (
 
 var loopedOptimizer = Rule{
 	ID:    "looped_optimizer",
-	Title: "The optimizer goes over the parameters one by one",
+	Title: "The optimizer updates parameters one by one",
 	Since: "0.1",
 	Needs: []Need{needKernels, needCalls},
 	Doc: `
-A run of pointwise kernels, in the order in which they were launched, whose names repeat in cycles of up to 24 (the operators
-of one parameter's update), at least 8 times in a row. It counts as the update of weights if it lies behind backward and
-before the next step's forward, or in a range that names an optimizer; failing both, if kernels that only optimizers use
-(addcdiv, lerp, addcmul) are in the cycle.
+A run of pointwise kernels, in launch order, whose names repeat in cycles of up to 24 (the operators of one
+parameter's update), at least 8 times in a row. It counts as the weight update if it is between backward and the
+next step's forward, or in a range that names an optimizer; failing both, if the cycle has kernels that only
+optimizers use (addcdiv, lerp, addcmul).
 
-The same work takes a few launches over lists of parameters (foreach) or over all of them (fused). At most the
-time from a run's first kernel to its last can be saved. Raised from 3 % of the step.`,
+The same work takes a few launches over lists of parameters (foreach) or over all of them (fused). The fix saves at
+most the time from a run's first kernel to its last. Threshold: 3 % of the step.`,
 	Limits: `
-Other loops over parameters behind backward (an average of weights, clipping each gradient) look the same; the
-same cure, a foreach operator, helps them. Optimizers written as one hand-made kernel for each parameter are found only if they are
-PyTorch's pointwise kernels.`,
+Other loops over parameters after backward (averaging weights, clipping each gradient) look the same, and the same
+fix, a foreach operator, helps them. Optimizers with one hand-written kernel per parameter are not found: only
+PyTorch's pointwise kernels are.`,
 	Fix: `
-Ask for the fused implementation, or for the one over lists:
+Use the fused implementation, or the foreach one:
 
     opt = torch.optim.AdamW(model.parameters(), lr, fused=True)      # or foreach=True
     torch._foreach_lerp_(averages, weights, 0.01)                    # own loops over parameters`,
-	FixC:      `One kernel that takes a table of pointers and lengths (apex' multi_tensor_apply), launched once for hundreds of tensors.`,
-	Confirm:   `A few kernels named multi_tensor_apply stand where hundreds of pointwise ones were.`,
-	RefutedBy: `The optimizer already says fused=True or foreach=True: then the loop is another one, such as clipping.`,
+	FixC: `One kernel that takes a table of pointers and lengths (apex' multi_tensor_apply), launched once for
+hundreds of tensors.`,
+	Confirm:   `A few kernels named multi_tensor_apply replace hundreds of pointwise ones.`,
+	RefutedBy: `The optimizer already has fused=True or foreach=True: the loop is another one, such as gradient clipping.`,
 	Check:     checkLoopedOptimizer,
 }
 
@@ -64,8 +65,8 @@ func checkLoopedOptimizer(c *Case, out *Findings) {
 		return
 	}
 	n := float64(len(rows)) * c.PerStep / c.deviceCount()
-	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s a step, %s of %s", several(n, "kernel", "kernels"), ms(c.perStep(spans)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("runs of pointwise kernels whose names repeat in cycles, about %s times a step; they keep the device busy for %s of the %s that they last",
+	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s per step, %s of %s", several(n, "kernel", "kernels"), ms(c.perStep(spans)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("runs of pointwise kernels whose names repeat in cycles, about %s times per step; the GPU is busy for %s of the %s that they take",
 		number(float64(parameters)*c.PerStep/c.deviceCount()), ms(c.perStep(c.unionNs(rows))), ms(c.perStep(spans))), c.kernelRows(rows)...)
 	if name := c.rangeAround(rows[0]); name != "" {
 		f.Repair("fuse-optimizer:" + regexp.QuoteMeta(name))

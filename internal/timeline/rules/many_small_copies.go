@@ -12,25 +12,25 @@ var manySmallCopies = Rule{
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-Dozens of small copies between host and device in every step: each costs a call on the host and some microseconds on the
-device, whatever its size, where one copy of all of it would cost little more than one of them.
+Dozens of small copies between host and GPU in every step. Each costs a call on the host and some microseconds on
+the GPU, whatever its size; one copy of all the data would cost little more than one of them.
 
-A copy is small if it takes the device at most 10 µs, about what its call takes the host. Counted are such copies to the
-device, and back where the host does not wait for them one by one (that is host_sync's), by the time in which the device
-did nothing else or waited for the host to issue them. There must be 10 a step, and 2 % of the step in them.`,
+A copy is small if it takes the GPU at most 10 µs, about as long as its call takes the host. The rule counts such
+copies to the device, and back where the host does not wait for each (that belongs to host_sync), by the time in
+which the GPU did nothing else or waited for the host to issue them. Threshold: 10 copies per step and 2 % of the
+step.`,
 	Limits: `
-Copies from one place of the device to another are kernels' affair. Whether the copies can be merged is the program's to
-say.`,
+Copies within the GPU are not counted. Only the program knows whether the copies can be merged.`,
 	Fix: `
-Pack what belongs together and copy it once; split it on the device:
+Pack the data and copy it once; split it on the GPU:
 
     packed = torch.cat([t.flatten() for t in fields]).pin_memory()
     on_gpu = packed.to("cuda", non_blocking=True).split(sizes)
 
-Make constants on the device: torch.arange(n, device="cuda"), not torch.arange(n).cuda().`,
+Make constants on the GPU: torch.arange(n, device="cuda"), not torch.arange(n).cuda().`,
 	FixC:      `Pack the values into one pinned buffer and copy it with one cudaMemcpyAsync, or pass them as kernel arguments.`,
-	Confirm:   `The number of copies a step falls; so does the idle time before them.`,
-	RefutedBy: `The step takes as long when the small copies are left out and old values used.`,
+	Confirm:   `The number of copies per step falls, and so does the idle time before them.`,
+	RefutedBy: `The step takes as long without the small copies, on old values.`,
 	Check:     checkManySmallCopies,
 }
 
@@ -59,9 +59,9 @@ func checkManySmallCopies(c *Case, out *Findings) {
 	if !sum.n.usual() || sum.n.median() < minSmallCopies || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.7, atMost, "%s small copies a step, %s in all, cost up to %s of %s",
+	f := out.Add(0.7, atMost, "%s small copies per step, %s in all, cost up to %s of %s",
 		number(sum.n.perStep()), size(sum.bytes.perStep()), ms(atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("the device copies %s a step with nothing beside, and waits %s for the host to issue the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
+	f.Because(fmt.Sprintf("the GPU copies for %s per step without overlap, and waits %s for the host to issue the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
 	f.Repair("pack-copies")
 }
 

@@ -8,29 +8,29 @@ import (
 
 var memoryFragmentation = Rule{
 	ID:       "memory_fragmentation",
-	Title:    "The allocator holds memory that it cannot use",
+	Title:    "Allocator fragmentation: reserved memory is free but cannot be used",
 	Since:    "0.2",
 	Needs:    []Need{needReserved},
 	Standing: CostsElse,
 	Doc: `
-The framework's allocator asks the driver for more memory although it holds more than that free: what is free lies in
-pieces that are too small, or belongs to another stream. The device runs out before its memory is used, and each request
-costs a cudaMalloc.
+The framework's allocator asks the driver for more memory although it has more than that free: the free memory is in
+pieces that are too small, or belongs to another stream. The GPU runs out of memory early, and each request costs a
+cudaMalloc.
 
-Counted are, in the second half of the capture, growths of the reserved memory beyond all before by no more than was
-reserved and free. (Memory that was given back
-and is asked for again is allocator_churn's.) It is raised from 2 of them
-on if, at the end, 10 % of what is reserved and 64 MiB lie free.`,
+The rule looks at the second half of the capture and counts new peaks of reserved memory that grow by no more than
+was reserved but free. (Memory released and requested again belongs to allocator_churn.) Threshold: 2 such peaks,
+and at the end 10 % of the reserved memory and 64 MiB are free.`,
 	Limits: `
-Needs the allocator's events with reserved bytes (profile_memory=True). The small and the large pool of PyTorch do not share: the
-first megabytes of one may be asked for while the other has room. Memory held for CUDA graphs looks the same.`,
+Needs the allocator's events with reserved bytes (profile_memory=True). PyTorch's small and large pools do not share
+memory: one may grow by its first megabytes while the other has room. Memory held for CUDA graphs looks the same.`,
 	Fix: `
     PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py
 
 Pad batches to a few sizes, allocate the largest first, and do not keep small tensors among large ones for long.`,
-	FixC:      `Take memory from a pool (cudaMallocAsync, RMM) or in a few fixed sizes.`,
-	Confirm:   `The reserved memory no longer grows while free memory suffices (torch.cuda.memory_reserved against memory_allocated).`,
-	RefutedBy: `The memory that lies free belongs to a CUDA graph's pool or another stream on purpose.`,
+	FixC: `Take memory from a pool (cudaMallocAsync, RMM) or in a few fixed sizes.`,
+	Confirm: `The reserved memory no longer grows while free memory suffices (torch.cuda.memory_reserved against
+memory_allocated).`,
+	RefutedBy: `The free memory belongs to a CUDA graph's pool or to another stream on purpose.`,
 	Check:     checkMemoryFragmentation,
 }
 
@@ -80,7 +80,7 @@ func checkMemoryFragmentation(c *Case, out *Findings) {
 		if s.n < minGrowths || float64(free) < minFreeShare*float64(s.reserved) || free < minFreeBytes {
 			continue
 		}
-		f := out.Add(0.7, 0, "The allocator of device %d asked for more memory %s while enough lay free in pieces", d, times(float64(s.n)))
-		f.Because(fmt.Sprintf("at the end %s of %s reserved lie free", size(float64(free)), size(float64(s.reserved))), s.rows...)
+		f := out.Add(0.7, 0, "Allocator fragmentation on GPU %d: it asked the driver for more memory %s while enough was free in pieces", d, times(float64(s.n)))
+		f.Because(fmt.Sprintf("at the end %s of %s reserved are free", size(float64(free)), size(float64(s.reserved))), s.rows...)
 	}
 }

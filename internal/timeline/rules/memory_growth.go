@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"lacuna/internal/base/unit"
 	"lacuna/internal/timeline/facts"
 	"lacuna/internal/timeline/model"
 )
@@ -16,15 +17,15 @@ var memoryGrowth = Rule{
 	Needs:    []Need{needSteps},
 	Standing: CostsElse,
 	Doc: `
-The memory in use grows in every step: something is kept that should go, such as losses or outputs in a list with the graphs
-that hang on them. It costs no time until the device is full.
+Memory in use grows in every step: the program keeps what it should release, such as a list of losses or outputs
+with their autograd graphs. It costs no time until the GPU is out of memory.
 
-With allocator events: the bytes in use where steps begin rise in at least 9 of 10 steps, by 64 KiB or more in the median one.
-Without them: the driver is asked for more memory (cudaMalloc and the like) in at least 9 of 10 steps and given none back. A
-caching allocator in its steady state asks for none. It takes 4 steps to judge.`,
+With allocator events: the bytes in use at the start of a step rise in at least 9 of 10 steps, by 64 KiB or more in
+the median step. Without them: the program asks the driver for memory (cudaMalloc and the like) in at least 9 of 10
+steps and returns none. A caching allocator in its steady state asks for none. The rule needs 4 steps.`,
 	Limits: `
-Growth inside what a caching allocator holds is invisible without its events. A program may fill a buffer on purpose (a
-replay memory, a key/value cache). A leak of host memory is not seen.`,
+Growth inside what a caching allocator holds is invisible without its events. A program may fill a buffer on purpose
+(a replay buffer, a KV cache). Leaks of host memory are not seen.`,
 	Fix: `
 Keep numbers, not tensors with their graphs:
 
@@ -33,8 +34,8 @@ Keep numbers, not tensors with their graphs:
 
     torch.cuda.memory._record_memory_history(); ...; torch.cuda.memory._dump_snapshot("m.pickle")   # who holds it`,
 	FixC:      `Look for cudaMalloc without cudaFree in the loop; compute-sanitizer --leak-check full names them.`,
-	Confirm:   `The bytes in use where steps begin stay the same over 20 steps.`,
-	RefutedBy: `The growth ends after some steps: caches were filling.`,
+	Confirm:   `The bytes in use at the start of a step stay the same over 20 steps.`,
+	RefutedBy: `The growth ends after some steps: caches were warming up.`,
 	Check:     checkMemoryGrowth,
 }
 
@@ -53,7 +54,7 @@ var (
 func checkMemoryGrowth(c *Case, out *Findings) {
 	edges := c.hostEdges()
 	if len(edges) <= minSteps {
-		out.Cannot(fmt.Sprintf("%d steps are too few to tell growth from filling", len(edges)-1), "more steps", "a capture of 10 steps or more")
+		out.Cannot(fmt.Sprintf("%s: too few to separate growth from warm-up", unit.Counted(len(edges)-1, "step", "steps")), "more steps", "a capture of 10 steps or more")
 		return
 	}
 	if device, levels := c.levels(edges); levels != nil {
@@ -88,8 +89,8 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 		}
 		return
 	}
-	f := out.Add(0.65, 0, "Memory grows: the driver is asked for more %s a step and given none back", times(float64(n)/float64(len(grows))))
-	f.Because(fmt.Sprintf("in %d of %d steps the allocator asks the driver for memory and returns none: what it holds does not suffice, step after step", growing, len(grows)))
+	f := out.Add(0.65, 0, "Memory grows: the allocator asks the driver for more %s per step and returns none", times(float64(n)/float64(len(grows))))
+	f.Because(fmt.Sprintf("in %d of %d steps the allocator asks the driver for memory and returns none", growing, len(grows)))
 }
 
 // growthOfLevels judges by the bytes in use where steps begin.
@@ -105,14 +106,14 @@ func (c *Case) growthOfLevels(out *Findings, device uint32, levels []int64) {
 	if float64(rising) < growingShare*float64(len(d)) || perStep < minGrowthBytes {
 		return
 	}
-	f := out.Add(0.9, 0, "Memory in use on device %d grows by %s a step, from %s to %s", device, size(float64(perStep)), size(float64(levels[0])), size(float64(levels[len(levels)-1])))
+	f := out.Add(0.9, 0, "Memory in use on GPU %d grows by %s per step, from %s to %s", device, size(float64(perStep)), size(float64(levels[0])), size(float64(levels[len(levels)-1])))
 	var rows []string
 	for i, l := range levels[:min(len(levels), 5)] {
 		rows = append(rows, fmt.Sprintf("step %d begins with %s", i+c.Steps.First, size(float64(l))))
 	}
-	f.Because(fmt.Sprintf("it is more at the end of %d of %d steps than at their start", rising, len(d)), rows...)
+	f.Because(fmt.Sprintf("it is higher at the end than at the start in %d of %d steps", rising, len(d)), rows...)
 	if total := c.memoryOf(device); total > 0 {
-		f.Because(fmt.Sprintf("at this rate the device's %s are full after about %d more steps", size(float64(total)), max(0, total-levels[len(levels)-1])/max(1, perStep)))
+		f.Because(fmt.Sprintf("at this rate the GPU's %s are full after about %d more steps", size(float64(total)), max(0, total-levels[len(levels)-1])/max(1, perStep)))
 	}
 }
 

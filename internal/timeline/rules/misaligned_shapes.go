@@ -11,31 +11,34 @@ import (
 
 var misalignedShapes = Rule{
 	ID:    "misaligned_shapes",
-	Title: "Sizes of 16-bit matrix products are no multiples of 8",
+	Title: "FP16/BF16 GEMM dimensions are not multiples of 8",
 	Since: "0.1",
 	Needs: []Need{needKernels},
 	Doc: `
-Tensor cores are fed 16 bytes at once: of 16-bit types, 8 elements. Where the row length of an operand or of the result is no
-multiple of 8, the library takes a slower kernel or pads. Row lengths come from the operators' strides, else from their shapes, and from
-the names of cuBLAS' kernels, which say the alignment that they make do with (align1, align2, align4).
+Tensor cores read 16 bytes at once: 8 elements of a 16-bit type. Where the leading dimension of an operand or of the
+result is not a multiple of 8, the library takes a slower kernel or pads. Leading dimensions come from the
+operators' strides, else from their shapes, and from the names of cuBLAS kernels, which state their alignment
+(align1, align2, align4).
 
-What it costs is the time of such products beyond what they would take at the rate of the capture's best product with
-aligned sizes that is no more than 4 times larger or smaller, else at what products of that size reach on this device (table of peaks). Where
-neither is known their whole time is the upper bound, and no repair is offered. Raised from 3 % of the step.
+The cost is the time of such GEMMs beyond what they would take at the rate of the capture's best aligned GEMM of at
+most 4 times the size or a quarter of it, else at the rate that GEMMs of that size reach on this GPU (table of
+peaks). Where neither is known their whole time is the upper bound, and no fix is offered. Threshold: 3 % of the
+step.
 
-Sources: NVIDIA, Matrix Multiplication Background User's Guide, "Tensor Core requirements" (16 bytes); the profiler's own
-check of PyTorch (torch.profiler._pattern_matcher, Float16 sizes divisible by 8).`,
+Sources: NVIDIA, Matrix Multiplication Background User's Guide, "Tensor Core requirements" (16 bytes); the
+profiler's own check of PyTorch (torch.profiler._pattern_matcher, Float16 sizes divisible by 8).`,
 	Limits: `
-Products of a few rows are limited by memory and gain nothing. A size of 1 (a vector) is left out. Kernels written by hand may
-not care. Without strides tensors are taken to be dense and not transposed. Products that take several kernels are judged by the kernels' names only.`,
+GEMMs of a few rows are memory-bound and gain nothing. A size of 1 (a vector) is left out. Hand-written kernels may
+not need alignment. Without strides tensors are taken to be dense and not transposed. GEMMs that take several
+kernels are judged by the kernels' names only.`,
 	Fix: `
-Round sizes up to a multiple of 8, better of 64:
+Round dimensions up to a multiple of 8, better of 64:
 
-    vocab = (vocab + 63) // 64 * 64             # 50257 becomes 50304; the rest of the table is never asked for
+    vocab = (vocab + 63) // 64 * 64             # 50257 becomes 50304; the extra rows are never used
     head = nn.Linear(dim, vocab, bias=False)`,
 	FixC:      `Pad leading dimensions to 16 bytes (lda, ldb, ldc multiples of 8 elements) when the buffers are allocated.`,
-	Confirm:   `The kernel of the product no longer has align1, align2 or align4 in its name, and takes less time.`,
-	RefutedBy: `The padded product takes as long: then it is limited by memory.`,
+	Confirm:   `The GEMM's kernel no longer has align1, align2 or align4 in its name, and takes less time.`,
+	RefutedBy: `The padded GEMM takes as long: it is memory-bound.`,
 	Check:     checkMisalignedShapes,
 }
 
@@ -53,7 +56,7 @@ func checkMisalignedShapes(c *Case, out *Findings) {
 	loss := c.misaligned(products, c.alignedLess())
 	if len(loss.rows) == 0 {
 		if !hasText(c.Trace.Ops.Shapes) && c.shareOfStep(c.unionNs(c.mayBeMisaligned())) >= minWorkShare {
-			out.Cannot("the capture has products in 16 bits, but not their sizes", needShapes.Name, needShapes.Try)
+			out.Cannot("the capture has 16-bit GEMMs, but not their dimensions", needShapes.Name, needShapes.Try)
 		}
 		return
 	}
@@ -64,14 +67,14 @@ func checkMisalignedShapes(c *Case, out *Findings) {
 	if loss.compared {
 		confidence = 0.8
 	}
-	f := out.Add(confidence, c.perStep(int64(loss.mostNs)), "%s in 16 bits a step with rows that are no multiple of %d: %s of %s",
-		several(float64(len(loss.rows))*c.PerStep, "product", "products"), alignElements, ms(c.perStep(c.unionNs(loss.rows))), ms(c.StepNs))
+	f := out.Add(confidence, c.perStep(int64(loss.mostNs)), "%s per step in FP16/BF16 with dimensions that are not multiples of %d take %s of %s",
+		several(float64(len(loss.rows))*c.PerStep, "GEMM", "GEMMs"), alignElements, ms(c.perStep(c.unionNs(loss.rows))), ms(c.StepNs))
 	if len(loss.why) > 0 {
 		f.Because("sizes", loss.why...)
 	}
-	text := "kernels of these products"
+	text := "kernels of these GEMMs"
 	if loss.compared {
-		text += "; as aligned ones they would take about " + ms(c.perStep(int64(loss.ns))) + " less a step"
+		text += "; as aligned ones they would take about " + ms(c.perStep(int64(loss.ns))) + " less per step"
 	}
 	f.Because(text, c.kernelRows(loss.rows)...)
 	if name := c.onlyTheirs(loss.rows); name != "" && loss.compared {
@@ -120,7 +123,7 @@ func (c *Case) misaligned(products []matrixProduct, less []int32) (x misalignmen
 		}
 	}
 	for text, n := range seen {
-		x.why = append(x.why, fmt.Sprintf("%s, %s a step", text, number(float64(n)*c.PerStep)))
+		x.why = append(x.why, fmt.Sprintf("%s, %s per step", text, number(float64(n)*c.PerStep)))
 	}
 	slices.Sort(x.why)
 	x.why = x.why[:min(len(x.why), maxRows)]

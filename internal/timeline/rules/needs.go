@@ -20,7 +20,7 @@ var (
 		"torch.profiler.profile(record_shapes=True)"}
 	needAllocs = Need{"allocator events", func(f *facts.Facts) bool { return f.Trace.AllocEvents.Len() > 0 || f.Trace.DeviceAllocs.Len() > 0 },
 		"torch.profiler.profile(profile_memory=True), lacuna record, or nsys profile --cuda-memory-usage=true"}
-	needMemKinds = Need{"kinds of memory of copies", func(f *facts.Facts) bool {
+	needMemKinds = Need{"memory kinds of copies (pinned, pageable)", func(f *facts.Facts) bool {
 		for i := range f.Trace.Copies.Len() {
 			if src, dst := memKinds(&f.Trace.Copies, uint32(i)); src != model.MemUnknown || dst != model.MemUnknown {
 				return true
@@ -29,7 +29,7 @@ var (
 		return f.Trace.Copies.Len() == 0 // nothing is copied: nothing to judge
 	},
 		"lacuna record, nsys profile --trace=cuda,nvtx, or a PyTorch of 2021 or later"}
-	needHostWaits = Need{"records of what the host waits in", func(f *facts.Facts) bool {
+	needHostWaits = Need{"records of host waits (operating system calls, MPI or operators)", func(f *facts.Facts) bool {
 		return f.Trace.OSCalls.Len() > 0 || f.Trace.MPI.Len() > 0 || f.Trace.Ops.Len() > 0
 	},
 		"nsys profile --trace=cuda,nvtx,osrt,mpi, or ProfilerActivity.CPU in torch.profiler"}

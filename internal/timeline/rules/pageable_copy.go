@@ -9,30 +9,31 @@ import (
 
 var pageableCopy = Rule{
 	ID:    "pageable_copy",
-	Title: "Data is copied to the GPU from pageable memory",
+	Title: "Host-to-device copies use pageable memory",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needMemKinds},
 	Doc: `
-Data is copied to the device from ordinary, pageable memory in every step. The driver must stage it through a buffer of its
-own: such a copy is several times slower than one from pinned memory, its call blocks the host, and neither can overlap
-with kernels, whatever "async" or non_blocking says.
+Data is copied to the GPU from ordinary, pageable memory in every step. The driver must stage it through a pinned
+buffer: such a copy is several times slower than one from pinned memory, its call blocks the host, and it cannot
+overlap with kernels, whatever "async" or non_blocking says.
 
-Counted are copies of over 64 KiB to the device (smaller ones are staged without a wait) by the time in which the
-device did nothing else, and the time in which it waited for the host inside their calls. Together they must be 2 % of the
+The rule counts copies of over 64 KiB to the GPU (smaller ones are staged without a wait): the time in which the GPU
+did nothing else, plus the time in which it waited for the host inside their calls. Together they must be 2 % of the
 step.`,
 	Limits: `
-Copies back to the host are judged by host_sync and excess_transfer. Copies in stalled steps only belong to
-periodic_stall. Where the kinds of memory were not recorded the rule cannot judge.`,
+Copies back to the host belong to host_sync and excess_transfer, copies in stalled steps only to periodic_stall.
+Without recorded memory kinds (pinned, pageable) the rule cannot judge.`,
 	Fix: `
-Pin the batches, and copy without blocking:
+Pin the batches, and copy asynchronously:
 
     loader = DataLoader(dataset, batch_size=64, pin_memory=True)
     x = x.to("cuda", non_blocking=True)
 
 Better still, copy the next batch on a stream of its own while this one is computed.`,
-	FixC:      `Allocate the buffers once with cudaHostAlloc (or cudaHostRegister what there is) and copy with cudaMemcpyAsync on a stream for copies.`,
-	Confirm:   `The copies are "HtoD pinned -> device", run at the speed of the link, and their calls return in microseconds.`,
-	RefutedBy: `The copies take as long from pinned memory: then the link is the limit, and excess_transfer the question.`,
+	FixC: `Allocate the buffers once with cudaHostAlloc (or cudaHostRegister what there is) and copy with
+cudaMemcpyAsync on a stream for copies.`,
+	Confirm:   `The copies are "HtoD pinned -> device", run at link speed, and their calls return in microseconds.`,
+	RefutedBy: `The copies take as long from pinned memory: the link is the limit; see excess_transfer.`,
 	Check:     checkPageableCopy,
 }
 
@@ -53,11 +54,11 @@ func checkPageableCopy(c *Case, out *Findings) {
 	if !sum.n.usual() || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.9, atMost, "%s a step are copied from pageable memory at %.1f GB/s, for %s of %s with nothing else on the GPU",
+	f := out.Add(0.9, atMost, "%s per step are copied from pageable memory at %.1f GB/s: %s of %s with nothing else on the GPU",
 		size(sum.bytes.perStep()), sum.bytes.perStep()/max(1, sum.ns.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s a step of over 64 KiB from pageable memory", several(sum.n.perStep(), "copy", "copies")), sum.places.rows(4)...)
+	f.Because(fmt.Sprintf("%s of over 64 KiB per step from pageable memory", several(sum.n.perStep(), "copy", "copies")), sum.places.rows(4)...)
 	if b := blocked.perStep(); b > 0 {
-		f.Because(fmt.Sprintf("%s a step the device waits while the host stages them", ms(b)))
+		f.Because(fmt.Sprintf("the GPU waits %s per step while the host stages them", ms(b)))
 	}
 	f.Repair("pin")
 }

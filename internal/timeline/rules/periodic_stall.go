@@ -9,30 +9,31 @@ import (
 	"strings"
 
 	"lacuna/internal/base/interval"
+	"lacuna/internal/base/unit"
 	"lacuna/internal/timeline/facts"
 	"lacuna/internal/timeline/model"
 )
 
 var periodicStall = Rule{
 	ID:    "periodic_stall",
-	Title: "Some steps stall",
+	Title: "Periodic stalls: some steps take far longer than the others",
 	Since: "0.2",
 	Needs: []Need{needWork, needSteps},
 	Doc: `
-Most steps are alike, and a few take far longer: a checkpoint is written, the model is evaluated, Python collects garbage,
-logs are flushed, on the thread that feeds the device. A mean hides it, and so does a look at one step.
+Most steps are alike, and a few take far longer: on the thread that feeds the GPU a checkpoint is written, the model
+is evaluated, Python collects garbage, or logs are flushed. The mean hides that, and so does a single step.
 
-A step stalls if it is longer than the median by more than half of it (nsys-ai's bound for a spike) and by more than three
-robust standard deviations. What ran in it is what has a name and is not in the other steps: a range of the user, else of
-the framework, else an operator, else kernels. All stalls together must cost 2 % of the mean step. Where the device works
-longer in the long steps with the same kernels as ever, batches differ, and nothing is said.`,
+A step stalls if it is longer than the median by more than half of it (nsys-ai's bound for a spike) and by more than
+three robust standard deviations. The cause is looked for in what has a name and is not in the other steps: a range
+of the user, else of the framework, else an operator, else kernels. All stalls together must cost 2 % of the mean
+step. Where the GPU works longer in the long steps with the same kernels, batches differ, and the rule is silent.`,
 	Limits: `
-It takes 4 steps to judge, and as many as lie between two stalls to see one: a checkpoint every 1,000 steps is in no short capture.
-A single long step is told only if something with a name ran in it, and not at the
-edge of the capture, where the profiler's own work lies. Garbage collection has no name in any format:
-it is guessed where nothing else ran.`,
+The rule needs 4 steps, and a capture long enough to hold a stall: a checkpoint every 1,000 steps is in no short
+capture. A single long step is reported only if something with a name ran in it, and not at the edge of the capture,
+where the profiler itself works. Garbage collection has no name in any format: it is a guess where nothing else
+ran.`,
 	Fix: `
-Do it seldom, elsewhere, or in the background:
+Do it rarely, elsewhere, or in the background:
 
     state = {k: v.to("cpu", non_blocking=True)
              for k, v in model.state_dict().items()}
@@ -40,16 +41,16 @@ Do it seldom, elsewhere, or in the background:
     threading.Thread(target=torch.save, args=(state, path)).start()   # or torch.distributed.checkpoint.async_save
 
     gc.freeze(); gc.disable()                                         # and gc.collect() every few hundred steps`,
-	FixC:      `Copy what is to be saved to pinned memory on a stream of its own and let another thread write it.`,
+	FixC:      `Copy the data to pinned memory on a stream of its own and let another thread write it.`,
 	Confirm:   `The longest step is within the spread of the others.`,
-	RefutedBy: `The long steps come at the same places when the suspected work is left out.`,
+	RefutedBy: `The same steps are long without the suspected work.`,
 	Check:     checkPeriodicStall,
 }
 
 func checkPeriodicStall(c *Case, out *Findings) {
 	steps := c.Steps.Steady()
 	if len(steps) < minSteps {
-		out.Cannot(fmt.Sprintf("%d steps are too few to tell a stall from a step", len(steps)), "more steps", "a capture of 20 steps or more")
+		out.Cannot(fmt.Sprintf("%s: too few to recognize a stall", unit.Counted(len(steps), "step", "steps")), "more steps", "a capture of 20 steps or more")
 		return
 	}
 	stalls := c.stalls()
@@ -105,9 +106,9 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 	case ran.name != "":
 		f.Because(fmt.Sprintf("%s %s runs in those steps and not in the others", ran.kind, ran.name))
 	case cause == facts.CauseHost:
-		f.Because("the host makes no call then and is in no range or operator of its own: Python's garbage collection looks like that, and so does anything else that is not marked")
+		f.Because("the host makes no call then and is in no range or operator: Python's garbage collection looks like this, and so does anything else without a range")
 	default:
-		f.Because("nothing that has a name runs in those steps only; the device then waits most while the host is in " + inWords(cause))
+		f.Because("nothing with a name runs in those steps only; the GPU is then idle mostly while the host is in " + inWords(cause))
 	}
 	if ran.isRange {
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))
@@ -168,7 +169,7 @@ func inWords(cause string) string {
 	case facts.CauseLaunch:
 		return "launches"
 	case facts.CauseOS:
-		return "calls of the operating system"
+		return "operating system calls"
 	case facts.CauseHost:
 		return "host work without a name"
 	}

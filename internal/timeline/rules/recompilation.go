@@ -11,18 +11,19 @@ import (
 
 var recompilation = Rule{
 	ID:    "recompilation",
-	Title: "Code is compiled, or graphs are captured, in the middle of the run",
+	Title: "Recompilation: code is compiled or graphs are captured in the middle of the run",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-After start-up, steps still compile: TorchDynamo or Inductor build code anew since a shape, a type or a Python value changed,
-modules are loaded, NVRTC compiles, or CUDA graphs are captured and instantiated again. The device idles meanwhile.
+After start-up, steps still compile: TorchDynamo or Inductor recompile because a shape, a type or a Python value
+changed, modules are loaded, NVRTC compiles, or CUDA graphs are captured and instantiated again. The GPU is idle
+meanwhile.
 
-Counted is the idle time of gaps in which such a range, operator or call lies on the thread that feeds the device. It must be
-2 % of the step on average.`,
+The rule counts the idle time of gaps with such a range, operator or call on the thread that feeds the GPU. It must
+be 2 % of the step on average.`,
 	Limits: `
-nsys sees only the loading of what was compiled, not the compiling, unless the program marks it; the idle time around the load
-is taken as compiling. What changed is in no trace: TORCH_LOGS=recompiles says it. Dynamo's cache lookups, which are in
+nsys sees the load of compiled code, not the compilation, unless the program marks it; idle time around the load is
+taken as compilation. No trace says what changed: TORCH_LOGS=recompiles does. Dynamo's cache lookups, which are in
 every step, are not counted.`,
 	Fix: `
 Find out what changes, and keep it the same:
@@ -31,9 +32,10 @@ Find out what changes, and keep it the same:
     torch._dynamo.mark_dynamic(x, 0)           # or torch.compile(model, dynamic=True)
     x = F.pad(x, (0, 0, 0, bucket(n) - n))     # pad to a few sizes
     step = torch.tensor(step)                  # Python numbers are guarded, tensors are not`,
-	FixC:      `Update an instantiated graph with cudaGraphExecUpdate instead of instantiating again; compile with NVRTC once and keep the cubin.`,
-	Confirm:   `No compile, module load or graph instantiation is left behind the first steps.`,
-	RefutedBy: `The marks are there in a run whose shapes never change, and the step is no longer for it.`,
+	FixC: `Update an instantiated graph with cudaGraphExecUpdate instead of instantiating again; compile with
+NVRTC once and keep the cubin.`,
+	Confirm:   `No compilation, module load or graph instantiation is left after the first steps.`,
+	RefutedBy: `The same signs appear in a run whose shapes never change, and the step does not get longer.`,
 	Check:     checkRecompilation,
 }
 
@@ -85,8 +87,8 @@ func checkRecompilation(c *Case, out *Findings) {
 	if atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.85, atMost, "Code is compiled or captured anew in %d of %d steps: the GPU waits %s of a mean step of %s for it", len(which), len(idle.byStep), ms(atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("what compiles, loads or captures behind the start-up steps, %s", times(n)), what.allRows(4)...)
+	f := out.Add(0.85, atMost, "Code is compiled, or graphs are captured, in %d of %d steps: the GPU waits %s of a mean step of %s for it", len(which), len(idle.byStep), ms(atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("what compiles, loads or captures after the start-up steps, %s", times(n)), what.allRows(4)...)
 	if name := c.longestRange(marks); name != "" {
 		f.Repair("drop-range:" + regexp.QuoteMeta(name))
 	}

@@ -9,27 +9,27 @@ import (
 
 var recompute = Rule{
 	ID:       "recompute",
-	Title:    "Backward runs parts of forward again",
+	Title:    "Activation recomputation: backward runs parts of forward again",
 	Since:    "0.1",
 	Standing: CostsElse,
 	Needs:    []Need{needKernels, needCalls, needBackward},
 	Doc: `
-Activation checkpointing stores less and computes forward again during backward. It shows as kernels launched in backward that repeat a
-stretch of the same step's forward: at least 8 in a row with the same names and grids, products of matrices or convolutions among them.
-Told from a fifth of forward's kernels on: shorter repetitions occur by chance.
+Activation checkpointing stores less and computes forward again during backward. Kernels launched in backward then
+repeat a part of the same step's forward: at least 8 in a row with the same names and grids, with GEMMs or
+convolutions among them. Threshold: a fifth of the forward kernels, since shorter repetitions occur by chance.
 
-It is a choice, not a fault: it buys memory with time. What it costs is said so that the choice can be made again.`,
+It is a choice, not a fault: it trades time for memory. The finding states its cost, so that you can decide again.`,
 	Limits: `
-Compiled models recompute inside fused kernels, which is not seen. Where grids are not recorded names alone are compared, and models of
-many equal layers then match more easily. What the host spends on it is not counted.`,
+Compiled models recompute inside fused kernels, where the rule does not see it. Without recorded grids the rule
+compares names only, and models of many equal layers then match more easily. The host's time for it is not counted.`,
 	Fix: `
-If memory allows, checkpoint fewer blocks, or keep the products and recompute only what is cheap:
+If memory allows, checkpoint fewer blocks, or keep the GEMM results and recompute only cheap operators:
 
     for block in model.blocks[::2]: ...                        # every second block only
     checkpoint(f, x, use_reentrant=False, context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default]))`,
-	FixC:      `Store the activations of the layers that are dear to compute and small to keep; recompute the others.`,
-	Confirm:   `Backward launches as many kernels less as are listed; peak memory is higher.`,
-	RefutedBy: `The program uses no checkpointing: then forward and backward share a sequence of operators by design.`,
+	FixC:      `Store the activations of layers that are expensive to compute and small; recompute the others.`,
+	Confirm:   `Backward launches fewer kernels, by the number listed. Peak memory is higher.`,
+	RefutedBy: `The program does not use checkpointing: forward and backward share a sequence of operators by design.`,
 	Check:     checkRecompute,
 }
 
@@ -48,7 +48,7 @@ func checkRecompute(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.9, c.perStep(ns), "Backward runs %.0f %% of forward again: %s of %s, to save memory", 100*float64(len(rows))/float64(forward), ms(c.perStep(ns)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s of %s kernels of forward a step are launched again in backward, in the same order and on the same grids: %.1f %% of the step",
+	f.Because(fmt.Sprintf("%s of %s forward kernels per step are launched again in backward, in the same order and on the same grids: %.1f %% of the step",
 		number(float64(len(rows))*c.PerStep), number(float64(forward)*c.PerStep), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 }
 

@@ -12,30 +12,32 @@ import (
 
 var streamSerialization = Rule{
 	ID:    "stream_serialization",
-	Title: "Streams take turns instead of running together",
+	Title: "Streams serialize instead of running concurrently",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-Kernels are spread over two or more streams of a device, so that they could run at the same time, but they hardly ever do: one
-stream's work begins where the other's ends, again and again, although it was queued long before. Waits between the
-streams (cudaStreamWaitEvent, wait_stream), or the legacy default stream, which waits for all others, make them take turns.
+Kernels are spread over two or more streams of a GPU and could run concurrently, but hardly ever do: one stream's
+work begins where the other's ends, again and again, although it was queued long before. Waits between the streams
+(cudaStreamWaitEvent, wait_stream), or the legacy default stream, which waits for all others, serialize them.
 
-Looked at are streams on which kernels compute for at least 10 % of the step each. They take turns if at most 20 % of what
-could overlap does, if the streams change places at least 4 times a step, and if at most changes the work that follows was
-queued already, so that no late launch explains it. The saving is at most the time of all streams but the longest.`,
+The rule looks at streams on which kernels compute for at least 10 % of the step each. They serialize if at most 20
+% of what could overlap does, if the streams alternate at least 4 times per step, and if at most changes the next
+work was already queued, so that a late launch does not explain it. The saving is at most the time of all streams
+but the longest.`,
 	Limits: `
-Whether a wait is needed is the program's to say: if each stream works on what the other made, they must take turns, and then
-one stream would do. Kernels that fill the device gain nothing by running together: only part of the time can be won. Copy
-and communication streams are judged by copy_not_overlapped and comm_exposed.`,
+Only the program knows whether a wait is needed: if each stream works on the other's results they must alternate,
+and one stream would do. Kernels that fill the GPU gain nothing by running concurrently, so part of the time
+remains. Copy and communication streams belong to copy_not_overlapped and comm_exposed.`,
 	Fix: `
-Wait once, where results meet, not after each piece:
+Wait once, where results are combined, not after each piece:
 
     s1.wait_stream(main); s2.wait_stream(main)
     for piece in pieces:
         with torch.cuda.stream(s1): a = branch_a(a)
         with torch.cuda.stream(s2): b = branch_b(b)      # no wait_stream between them
     main.wait_stream(s1); main.wait_stream(s2)`,
-	FixC:      `Remove cudaStreamWaitEvent calls between independent work; create streams with cudaStreamNonBlocking, so that the legacy default stream does not wait for them.`,
+	FixC: `Remove cudaStreamWaitEvent calls between independent work; create streams with cudaStreamNonBlocking,
+so that the legacy default stream does not wait for them.`,
 	Confirm:   `Kernels of the two streams overlap on the timeline.`,
 	RefutedBy: `Without the waits the results are wrong, or each kernel takes as much longer as it overlaps.`,
 	Check:     checkStreamSerialization,
@@ -59,7 +61,7 @@ func checkStreamSerialization(c *Case, out *Findings) {
 		for _, l := range busy {
 			sumNs, maxNs = sumNs+l.ns, max(maxNs, l.ns)
 			all = append(all, l.spans...)
-			names = append(names, fmt.Sprintf("stream %d: %s a step", l.lane.Stream, ms(float64(l.ns)*c.PerStep)))
+			names = append(names, fmt.Sprintf("stream %d: %s per step", l.lane.Stream, ms(float64(l.ns)*c.PerStep)))
 		}
 		if len(busy) < 2 {
 			continue
@@ -71,7 +73,7 @@ func checkStreamSerialization(c *Case, out *Findings) {
 			continue
 		}
 		waits := c.streamWaits()
-		why := fmt.Sprintf("streams are made to wait for each other %s a step", times(waits))
+		why := fmt.Sprintf("streams are made to wait for each other %s per step", times(waits))
 		if waits == 0 {
 			if !c.usesLegacyStream(busy) {
 				continue
@@ -82,8 +84,8 @@ func checkStreamSerialization(c *Case, out *Findings) {
 		if atMost < minIdleShare*c.StepNs {
 			continue
 		}
-		f := out.Add(0.7, atMost, "%d streams of device %d take turns %s times a step: %.0f %% of the %s that could run beside other work does", len(busy), b.Device, number(turns), 100*float64(overlapped)/max(1, float64(couldNs)), ms(float64(couldNs)*c.PerStep))
-		f.Because(fmt.Sprintf("at %.0f %% of the changes the next work was queued already, so that no late launch explains the turn", 100*queued/turns), names...)
+		f := out.Add(0.7, atMost, "%d streams of GPU %d serialize, with %s changes per step: %.0f %% of the %s that could overlap does", len(busy), b.Device, number(turns), 100*float64(overlapped)/max(1, float64(couldNs)), ms(float64(couldNs)*c.PerStep))
+		f.Because(fmt.Sprintf("at %.0f %% of the changes the next work was already queued, so a late launch does not explain it", 100*queued/turns), names...)
 		f.Because(why)
 		if waits > 0 {
 			f.Repair("drop-stream-waits")

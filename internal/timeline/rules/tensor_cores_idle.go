@@ -9,31 +9,32 @@ import (
 
 var tensorCoresIdle = Rule{
 	ID:    "tensor_cores_idle",
-	Title: "Matrix products run without the tensor cores",
+	Title: "FP32 GEMMs run without tensor cores",
 	Since: "0.1",
 	Needs: []Need{needKernels},
 	Doc: `
-Products of matrices and convolutions whose kernels compute in FP32 on the vector units (simt, ffma, sgemm and scudnn in their names), on
-a device whose matrix units are at least twice as fast in TF32 or 16 bits (table of peaks, data sheets).
+GEMMs and convolutions whose kernels compute in FP32 on the CUDA cores (simt, ffma, sgemm and scudnn in their
+names), on a GPU whose tensor cores are at least twice as fast in TF32 or 16 bits (table of peaks, data sheets).
 
-Kernels of under 10 µs are left out: launch and latency take most of their time, and on tensor cores they would hardly be shorter. Of the
-time in which a kernel shares the device with others half is taken for its own.
-So are products of a matrix and a vector, which are limited by memory. What can be saved is at most what the ratio of the
-peaks leaves. Raised from 3 % of the step.`,
+Kernels of under 10 µs are left out: launch and latency take most of their time, and tensor cores would hardly make
+them shorter. So are matrix-vector products, which are memory-bound. Half of the time in which a kernel shares the
+GPU with others counts as its own. The saving is at most what the ratio of the peaks leaves. Threshold: 3 % of the
+step.`,
 	Limits: `
-The name of a kernel says how it computes only for NVIDIA's libraries; other kernels are not judged. AMD's matrix units take FP32,
-so that its library kernels in FP32 count only where the table has a faster 16-bit unit and the name says FP32. Whether the model
-stands less precision is not in the capture.`,
+Only for NVIDIA's libraries does a kernel's name say how it computes; other kernels are not judged. AMD's matrix
+cores take FP32, so its FP32 library kernels count only where the table has a faster 16-bit rate and the name says
+FP32. The capture does not say whether the model tolerates less precision.`,
 	Fix: `
-Train in mixed precision, or let FP32 products use TF32:
+Train in mixed precision, or let FP32 GEMMs use TF32:
 
     with torch.autocast("cuda", dtype=torch.bfloat16):
         loss = loss_fn(model(x), y)
     torch.set_float32_matmul_precision("high")      # TF32 for what stays in FP32
     torch.backends.cudnn.allow_tf32 = True`,
-	FixC:      `cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH), or operands in __half or __nv_bfloat16 with FP32 accumulation (CUBLAS_COMPUTE_32F).`,
+	FixC: `cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH), or operands in __half or __nv_bfloat16 with FP32
+accumulation (CUBLAS_COMPUTE_32F).`,
 	Confirm:   `Kernels named nvjet, tensorop, s1688, s16816, wgmma or gmma take the place of sgemm, simt and ffma.`,
-	RefutedBy: `The loss diverges, or results leave their tolerance, with TF32 and bfloat16 alike.`,
+	RefutedBy: `The loss diverges, or results are out of tolerance, with both TF32 and bfloat16.`,
 	Check:     checkTensorCoresIdle,
 }
 
@@ -64,15 +65,15 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	}
 	peak, known := c.peak()
 	if !known {
-		out.Cannot(fmt.Sprintf("products of matrices in FP32 take %.0f %% of the step, but whether this device (%s) has tensor cores is not known", 100*c.shareOfStep(ns), c.deviceNames()), "a device that the table of peaks lists", "nsys profile, or torch.profiler, which both name the device; docs/peaks.md lists those that are known")
+		out.Cannot(fmt.Sprintf("FP32 GEMMs take %.0f %% of the step, but whether this GPU (%s) has tensor cores is unknown", 100*c.shareOfStep(ns), c.deviceNames()), "a GPU in the table of peaks", "nsys profile, or torch.profiler, which both record the GPU's name; docs/peaks.md lists the known ones")
 		return
 	}
 	unit, ratio := fasterUnit(peak)
 	if ratio < minUnitRatio || peak.TF32 == 0 && ratio < minOldRatio {
 		return // it has none: nothing idles
 	}
-	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "Products in FP32 take %s of %s; the tensor cores of this %s, up to %.0f times as fast, idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
-	f.Because(fmt.Sprintf("%s a step in FP32 on the vector units: %.1f %% of the step; %s reaches %.0f times the peak of FP32", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio), c.kernelRows(rows)...)
+	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "FP32 GEMMs take %s of %s; the tensor cores of this %s, up to %.0f times as fast, are idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
+	f.Because(fmt.Sprintf("%s per step in FP32 on the CUDA cores: %.1f %% of the step; %s peaks at %.0f times the FP32 rate", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio), c.kernelRows(rows)...)
 	f.Repair("tensor-cores")
 }
 

@@ -13,29 +13,29 @@ import (
 
 var throttled = Rule{
 	ID:       "throttled",
-	Title:    "The GPU lowers its clock",
+	Title:    "Clock throttling: the GPU runs below its highest clock",
 	Since:    "0.2",
 	Needs:    []Need{needWork, needSteps, needClocks},
 	Standing: CostsElse,
 	Doc: `
-While the device computes, its SM clock is well below the highest that it shows in this capture, or a counter says that power or
-temperature hold it back. All kernels that are bound by computation slow down with the clock; no change of the program
-repairs that.
+While the GPU computes, its SM clock is well below the highest in this capture, or a counter reports throttling by
+power or temperature. All compute-bound kernels slow down with the clock; no change to the program fixes that.
 
-It is told if the median clock in the time of kernels is 10 % below the highest sample, which GPUs reach under light load, or if
-a counter of throttling is above zero in a tenth of the samples taken while kernels run.`,
+It is reported if the median clock while kernels run is 10 % below the highest sample, which GPUs reach under light
+load, or if a throttle counter is above zero in a tenth of the samples taken while kernels run.`,
 	Limits: `
-Needs sampled clocks. A lower clock under full load is how power limits work: an H100 at 700 W runs large matrix products
-some 20 % below its boost clock, and that is no defect. Drift of durations without clocks is not taken for throttling.`,
+Needs sampled clocks. A lower clock under full load is how power limits work: an H100 at 700 W runs large GEMMs some
+20 % below its boost clock, and that is not a defect. Drift of durations without clocks is not taken for
+throttling.`,
 	Fix: `
-Look at what holds it back, and compare runs only at equal clocks:
+Look up the throttle reason, and compare runs only at equal clocks:
 
     nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE
     sudo nvidia-smi -lgc 1500                  # a fixed clock, for measuring
 
 Better cooling, a higher power limit (nvidia-smi -pl), or fewer jobs in the chassis.`,
-	FixC:      `The same: it is no matter of the program.`,
-	Confirm:   `The clock in the time of kernels is near its highest.`,
+	FixC:      `The same: the cause is outside the program.`,
+	Confirm:   `The clock while kernels run is near its highest.`,
 	RefutedBy: `nvidia-smi -q -d PERFORMANCE shows no active reason in the run.`,
 	Check:     checkThrottled,
 }
@@ -139,11 +139,11 @@ func (h *held) tell(out *Findings) {
 	var f *Finding
 	switch {
 	case h.share > 0 && by != "":
-		f = out.Add(0.8, 0, "The GPU computes at %.0f %% of its highest clock in this capture, held back: %s", 100*h.share, by)
+		f = out.Add(0.8, 0, "The GPU runs at %.0f %% of its highest clock in this capture, throttled by %s", 100*h.share, by)
 	case h.share > 0:
-		f = out.Add(0.6, 0, "The GPU computes at %.0f %% of its highest clock in this capture", 100*h.share)
+		f = out.Add(0.6, 0, "The GPU runs at %.0f %% of its highest clock in this capture", 100*h.share)
 	case by != "":
-		f = out.Add(0.8, 0, "The GPU is held back: %s", by)
+		f = out.Add(0.8, 0, "The GPU is throttled by %s", by)
 	default:
 		return
 	}

@@ -9,26 +9,27 @@ import (
 
 var unfusedAttention = Rule{
 	ID:    "unfused_attention",
-	Title: "Attention is written out, so its scores go through memory",
+	Title: "Unfused attention: scores go through DRAM",
 	Since: "0.1",
 	Needs: []Need{needWork},
 	Doc: `
-A softmax between two products of matrices, with nothing but pointwise kernels, casts, masks and copies between them, is attention
-written out: the scores, which grow with the square of the length, are written and read several times. A
-fused kernel never stores them. The backward pass has the same shape around the softmax's backward kernel.
+A softmax between two GEMMs, with only pointwise kernels, casts, masks and copies between them, is unfused
+attention: the scores, which grow with the square of the sequence length, are written to DRAM and read back several
+times. A fused kernel never stores them. Backward has the same pattern around the softmax's backward kernel.
 
-At most the whole of these stretches can be saved; a fused kernel still needs the products. Raised from 3 % of the step.`,
+At most the whole time of these stretches can be saved; a fused kernel still computes the GEMMs. Threshold: 3 % of
+the step.`,
 	Limits: `
-A softmax over classes is left out if it is the logarithm that losses take, if other kernels (a loss, a
-choice of the largest) come before the next product, or if that product belongs to the next step. Masks and
-biases that no fused kernel takes are not told apart. Attention over a few tokens gains little.`,
+A softmax over classes is left out if it is the log-softmax of a loss, if other kernels (a loss, an argmax) come
+before the next GEMM, or if that GEMM belongs to the next step. Masks and biases that no fused kernel supports are
+not recognized. Attention over a few tokens gains little.`,
 	Fix: `
 Let PyTorch choose a fused kernel:
 
     o = F.scaled_dot_product_attention(q, k, v, is_causal=True)   # in place of softmax(q @ k.mT / d**0.5) @ v`,
 	FixC:      `FlashAttention, cuDNN's fused attention (its graph API), or xFormers' memory-efficient kernels.`,
-	Confirm:   `One kernel named flash, fmha or sdpa stands where products, mask and softmax were; peak memory falls too.`,
-	RefutedBy: `The scores are needed themselves (attention maps are stored), or the mask has no fused form.`,
+	Confirm:   `One kernel named flash, fmha or sdpa replaces GEMMs, mask and softmax. Peak memory falls too.`,
+	RefutedBy: `The program needs the scores themselves (attention maps), or no fused kernel supports the mask.`,
 	Check:     checkUnfusedAttention,
 }
 
@@ -53,10 +54,10 @@ func checkUnfusedAttention(c *Case, out *Findings) {
 	if c.shareOfStep(c.unionNs(between)) < minWorkShare {
 		return
 	}
-	f := out.Add(0.9, c.perStep(ns), "Attention is written out %s times a step: %s of %s, %s of it around the products", number(float64(len(regions))*c.PerStep),
+	f := out.Add(0.9, c.perStep(ns), "Unfused attention %s times per step: %s of %s, of which %s around the GEMMs", number(float64(len(regions))*c.PerStep),
 		ms(c.perStep(ns)), ms(c.StepNs), ms(c.perStep(c.unionNs(between))))
-	f.Because(fmt.Sprintf("a softmax between two products of matrices, %s times a step (%s of them in backward)", number(float64(len(regions))*c.PerStep), number(float64(backward)*c.PerStep)), c.regionRows(regions)...)
-	f.Because("kernels between the products, which move the scores", c.kernelRows(between)...)
+	f.Because(fmt.Sprintf("a softmax between two GEMMs, %s times per step (%s of them in backward)", number(float64(len(regions))*c.PerStep), number(float64(backward)*c.PerStep)), c.regionRows(regions)...)
+	f.Because("kernels between the GEMMs, which move the scores", c.kernelRows(between)...)
 	f.Repair("fuse-attention")
 }
 

@@ -5,34 +5,35 @@ import (
 	"fmt"
 	"slices"
 
+	"lacuna/internal/base/unit"
 	"lacuna/internal/timeline/facts"
 )
 
 var unfusedElementwise = Rule{
 	ID:    "unfused_elementwise",
-	Title: "Pointwise operators move the same data again and again",
+	Title: "Unfused pointwise operators: the same data moves through DRAM again and again",
 	Since: "0.1",
 	Needs: []Need{needWork, needGrids},
 	Doc: `
-Pointwise kernels that follow one another on a stream and work on as many elements each read and write all of a tensor
-that stays where it is: one kernel would read each operand once and write the result once. Kernels count as one
-chain if nothing runs between them on their stream, they belong to one step and their grids tell the same number of elements.
+Pointwise kernels that follow one another on a stream, over the same number of elements, each read and write a whole
+tensor: one fused kernel would read each operand once and write the result once. Kernels count as one chain if
+nothing runs between them on their stream, they belong to one step and their grids give the same number of elements.
 
-What fusing saves is at most the time of a chain without its longest kernel. Kernels of under 5 µs are left out: they cost their
-launch, not their traffic (launch_bound). So are the update of the weights (looped_optimizer), casts there and back
-(dtype_cast_churn) and attention written out (unfused_attention). Raised from 3 % of the step.`,
+Fusion saves at most the time of a chain without its longest kernel. Kernels of under 5 µs are left out: they cost
+their launch, not their traffic (launch_bound). So are the weight update (looped_optimizer), cast round trips
+(dtype_cast_churn) and unfused attention (unfused_attention). Threshold: 3 % of the step.`,
 	Limits: `
-Grids round up to whole blocks, so tensors that differ by less than a block count as one size. Which tensor a kernel reads is
-in no capture: two independent branches that alternate look like one chain. Kernels of other makers than PyTorch are
-not known to be pointwise, and what Triton or nvFuser made is fused already.`,
+Grids round up to whole blocks, so tensors that differ by less than a block count as one size. No capture says which
+tensor a kernel reads: two independent branches that alternate look like one chain. Only PyTorch's kernels are known
+to be pointwise; Triton's and nvFuser's are fused already.`,
 	Fix: `
 Let the compiler fuse the chain, or write it as one kernel:
 
     chain = torch.compile(chain)          # or the whole model: model = torch.compile(model)
     y = F.gelu(x, approximate="tanh")     # a library operator in place of its formula`,
-	FixC:      `One kernel that loads each operand once, computes the whole expression in registers and stores the result.`,
-	Confirm:   `The chain's kernels are replaced by one whose duration is about that of the longest of them.`,
-	RefutedBy: `The operators need their inputs at different times: a value of the chain is read by the host or reduced in between.`,
+	FixC:      `Write one kernel that loads each operand once, computes the whole expression in registers and stores the result.`,
+	Confirm:   `One kernel replaces the chain and takes about as long as its longest kernel did.`,
+	RefutedBy: `The chain is interrupted: the host reads a value of it, or a reduction is in between.`,
 	Check:     checkUnfusedElementwise,
 }
 
@@ -55,8 +56,8 @@ func checkUnfusedElementwise(c *Case, out *Findings) {
 	for _, ch := range chains {
 		longest = max(longest, len(ch))
 	}
-	f := out.Add(0.85, c.perStep(saved), "%s a step move the same data again: %s of %s", several(float64(len(all))*c.PerStep, "pointwise kernel", "pointwise kernels"), ms(c.perStep(c.sumNs(all))), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s a step, of up to %d kernels on as many elements; without the longest of each chain they take %s a step (%.1f %%)",
+	f := out.Add(0.85, c.perStep(saved), "%s per step move the same data through DRAM again: %s of %s", several(float64(len(all))*c.PerStep, "pointwise kernel", "pointwise kernels"), ms(c.perStep(c.sumNs(all))), ms(c.StepNs))
+	f.Because(fmt.Sprintf("%s per step, of up to %d kernels on as many elements; without the longest of each chain they take %s per step (%.1f %%)",
 		several(float64(len(chains))*c.PerStep, "chain", "chains"), longest, ms(c.perStep(saved)), 100*c.shareOfStep(saved)), c.chainRows(chains)...)
 	f.Because("the kernels of these chains", c.kernelRows(all)...)
 	f.Repair("fuse:elementwise")
@@ -114,7 +115,7 @@ func (c *Case) chainRows(chains [][]int32) []string {
 	var out []string
 	for _, ch := range sorted[:min(len(sorted), maxRows)] {
 		n, _ := c.elements(ch[0])
-		text := fmt.Sprintf("%d kernels, %s, at %s, on about %d elements", len(ch), ms(float64(c.sumNs(ch))), c.startText(ch[0]), n)
+		text := fmt.Sprintf("%d kernels, %s, at %s, on about %s elements", len(ch), ms(float64(c.sumNs(ch))), c.startText(ch[0]), unit.FormatCount(int64(n)))
 		if owner := c.ownerOf(ch[0]); owner != "" {
 			text += ": from " + owner
 			if last := c.ownerOf(ch[len(ch)-1]); last != owner {

@@ -9,37 +9,39 @@ import (
 
 var workerBound = Rule{
 	ID:    "worker_bound",
-	Title: "The loader's workers are too slow",
+	Title: "Data loader workers are too slow",
 	Since: "0.2",
 	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
-Batches are made by worker processes or threads, and the GPU idles while the thread that feeds it waits for the next one: the
-workers, or the hand-over of what they made, are the limit.
+Worker processes or threads make the batches, and the GPU is idle while the thread that feeds it waits for the next
+one: the workers, or the transfer from them, are the limit.
 
-That the host waits and does not work is told by a range of a DataLoader with workers (PyTorch's
-_MultiProcessingDataLoaderIter), or by calls of the operating system (poll, select, read, a semaphore or condition) that take
-most of the pause, where the pause lies in a range named like loading or a copy of data to the device follows it. Where
-neither is recorded, a range that loads tells by how long it takes: one that makes its batches takes about as long each time,
-one that takes them from a queue next to nothing while the queue lasts, so that some runs take ten times as long as the shortest.
+The host waits rather than works if it is in a range of a DataLoader with workers (PyTorch's
+_MultiProcessingDataLoaderIter), or if operating system calls (poll, select, read, a semaphore or condition) take
+most of the pause and the pause is in a range named like loading, or a copy to the GPU follows it. Where neither is
+recorded, the durations of a loading range decide: a range that makes its batches takes about as long each time; one
+that takes them from a queue takes almost nothing while the queue lasts, so that some take ten times as long as the
+shortest.
 
-It must be 2 % of the step, in two steps or more: batches of several workers come in bursts, and a loop may wait for every fourth only.`,
+Threshold: 2 % of the step, in two steps or more. Batches of several workers come in bursts, and a loop may wait for
+every fourth only.`,
 	Limits: `
-The workers themselves are in no trace of the training process: whether they lack cores, disk or network must be looked up there, and
-what more of them would buy cannot be replayed: at most the wait.
-Without OS calls (nsys --trace=osrt) and without PyTorch's ranges a loader that reads a shard for every so many batches looks
-like one that waits. What a few steps show while a queue fills or drains is not what a long run takes: capture steps behind the first few dozen.`,
+A trace of the training process does not contain the workers: look there for whether they lack cores, disk or
+network. The gain of more workers cannot be replayed; the wait is the upper bound. Without OS calls (nsys
+--trace=osrt) and PyTorch's ranges, a loader that reads a shard every N batches looks like one that waits. A few
+steps while a queue fills or drains do not represent a long run: capture after the first few dozen steps.`,
 	Fix: `
-Give it more workers, or less to do for each, and hand batches over pinned:
+Use more workers, or give each less work, and pin the batches:
 
     loader = DataLoader(dataset, batch_size=64,
                         num_workers=os.cpu_count() - 2, prefetch_factor=4,
                         pin_memory=True, persistent_workers=True)
 
-Decode and augment on the GPU (nvJPEG, DALI, torchvision.transforms.v2 on CUDA tensors), store what can be decoded once, and set
-torch.set_num_threads(1) in the workers so that they do not fight for cores.`,
+Decode and augment on the GPU (nvJPEG, DALI, torchvision.transforms.v2 on CUDA tensors), store what can be decoded
+once, and set torch.set_num_threads(1) in the workers so that they do not compete for cores.`,
 	FixC:      `Add producer threads, deepen the ring of buffers, or move the work to the GPU.`,
-	Confirm:   `The wait in front of the copy disappears, and the workers' queue is not empty when the loop asks.`,
-	RefutedBy: `With twice the workers the wait is as long: then their source (disk, network, one lock) or the hand-over is the limit.`,
+	Confirm:   `The wait before the copy disappears, and the workers' queue is not empty when the loop asks.`,
+	RefutedBy: `With twice the workers the wait is as long: their source (disk, network, a lock) or the transfer is the limit.`,
 	Check:     checkWorkerBound,
 }
 
@@ -53,8 +55,8 @@ func checkWorkerBound(c *Case, out *Findings) {
 		if confidence == 0 || steps < minWaits || perStep < minIdleShare*c.StepNs {
 			continue
 		}
-		f := out.Add(confidence, perStep, "The GPU waits %s of %s a step for batches that workers have not finished", ms(perStep), ms(c.StepNs))
-		f.Because(fmt.Sprintf("%.1f %% of the step the GPU idles with nothing queued while the host waits %s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
+		f := out.Add(confidence, perStep, "The GPU waits %s of %s per step for batches that loader workers have not finished", ms(perStep), ms(c.StepNs))
+		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host waits %s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
 			c.pauseRows(s.longest, 3)...)
 		f.Because(why)
 	}
@@ -65,16 +67,16 @@ func (c *Case) waitsForBatches(s *site) (confidence float64, why string) {
 	loads := s.rangeName != "" && saysLoading(s.rangeName)
 	switch {
 	case s.workers:
-		return 0.9, "a DataLoader with workers is asked for the next batch, and has none"
+		return 0.9, "a DataLoader with workers has no batch ready"
 	case 2*s.sleeps > s.n && 2*s.feeds > s.n:
-		return 0.75, "the host sleeps in calls of the operating system, and then copies data to the device"
+		return 0.75, "the host sleeps in operating system calls, then copies data to the GPU"
 	case 2*s.sleeps > s.n && loads:
-		return 0.75, "its name says that it loads data, and the host sleeps in it in calls of the operating system"
+		return 0.75, "its name says that it loads data, and the host sleeps in operating system calls in it"
 	case 2*s.sleeps > s.n || !loads && 2*s.feeds <= s.n:
 		return 0, ""
 	}
 	if shortest, longest := c.extent(s); longest > 0 {
-		return 0.6, fmt.Sprintf("the range %s takes %s to %s: what makes its batches takes about as long each time, what takes them from a queue waits only when that is empty", s.rangeName, ms(shortest), ms(longest))
+		return 0.6, fmt.Sprintf("the range %s takes %s to %s: making batches takes about as long each time, taking them from a queue waits only when it is empty", s.rangeName, ms(shortest), ms(longest))
 	}
 	return 0, ""
 }

@@ -11,11 +11,12 @@ import (
 
 var cpuSum = Table{
 	Name:  "cpu_sum",
-	Title: "Functions of the host by the samples of the CPU in which they ran, most own samples first",
+	Title: "Host functions by CPU samples, most own samples first",
 	Doc: `
-A sample says where a thread was on a CPU; one that waits has none. Own is the samples in which the function itself ran, All those in
-which it or anything that it called did; a function that calls itself counts once a sample. Shares are of the samples with a stack.
-Where callers are not known (code without frame pointers or call frame information) All is too small.
+A sample shows where a thread was on a CPU; a waiting thread has none. Own counts the samples in which the function
+itself ran, All those in which it or anything that it called ran; a recursive function counts once per sample.
+Shares are of the samples with a stack. Where callers are not known (code without frame pointers or call frame
+information) All is too small.
 
 Rows are ordered by Own, then by All, largest first, then by name; cpu_sum:callers orders by All, then by Own.`,
 	Columns: []Column{
@@ -26,7 +27,7 @@ Rows are ordered by Own, then by All, largest first, then by name; cpu_sum:calle
 		{"Function", unit.Text, "name of the function"},
 		{"Module", unit.Text, "program, library or kind of code that it is in"},
 	},
-	Args:  []Arg{{"callers", "", "most in All first: who calls, rather than who works"}},
+	Args:  []Arg{{"callers", "", "most in All first: callers rather than workers"}},
 	Needs: model.PartSamples,
 	Fill:  fillCPUSum,
 }

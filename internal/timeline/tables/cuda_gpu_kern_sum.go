@@ -12,9 +12,9 @@ var cudaGPUKernSum = Table{
 	Name:  "cuda_gpu_kern_sum",
 	Title: "Kernels by name, most time first",
 	Doc: `
-One row for each kernel name. Time is a share of the kernels listed, not of wall time: kernels that run
-side by side each count in full, so the total may exceed the time in which the GPU was busy. Mangled names are in
-exports of nsys 2022.2 and later only.
+One row for each kernel name. Time is a share of the kernels listed, not of wall time: concurrent
+kernels each count in full, so the total may exceed the time in which the GPU was busy. Mangled names are
+in exports of nsys 2022.2 and later only.
 
 Rows are ordered by Total Time, largest first; equal ones by Instances, smallest first, then by name.`,
 	Origin:   "nsys stats cuda_gpu_kern_sum",

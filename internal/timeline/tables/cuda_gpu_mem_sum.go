@@ -15,7 +15,7 @@ var cudaGPUMemTimeSum = Table{
 	Title: "Copies and memsets by kind, most time first",
 	Doc: `
 One row for each direction of copies, and one for memsets. Time is a share of the operations listed, not of
-wall time; copies that run side by side each count in full.
+wall time; concurrent copies each count in full.
 
 Exports before 2022.4 count too, which nsys stats skips.
 Rows are ordered by Total Time, largest first, then by name.`,

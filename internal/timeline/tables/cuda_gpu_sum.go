@@ -29,7 +29,7 @@ var cudaAPIGPUSum = Table{
 	Title: "API calls, kernels, copies and memsets by name, most time first",
 	Doc: `
 cuda_api_sum, cuda_gpu_kern_sum and cuda_gpu_mem_time_sum in one list. Time is a share of everything listed. It
-adds time of the host to time of the GPU, which pass side by side: it is no share of any clock's time.
+adds host time to GPU time, which overlap: it is not a share of elapsed time.
 
 Rows are ordered by Total Time, largest first, then by name.`,
 	Origin:   "nsys stats cuda_api_gpu_sum",

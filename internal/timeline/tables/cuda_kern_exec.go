@@ -19,7 +19,7 @@ the end of the call to the start of the kernel, kernel time is the kernel's dura
 start of the call to the end of the later of the two; phases overlap, so it is not their sum.
 
 A kernel that started before its call returned has no queue time; such kernels count in Count and not in QCount.
-A long queue is nothing bad by itself: it says that the GPU had work. Kernels without a recorded call are left out.
+A long queue is not bad by itself: it shows that the GPU had work. Kernels without a recorded call are left out.
 Where a launch was recorded twice, once inside the other, the kernel counts with each of the two calls.
 
 Rows are ordered by the mean of Total, largest first, then by PID, TID, DevId, API Name and Kernel Name.`,

@@ -19,9 +19,9 @@ const htaNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartRa
 const htaSpares = model.PartOps | model.PartRanges
 
 const htaSelection = `
-Counted is all work of the GPU: kernels, copies and memsets, and graphs that were recorded as a whole. If
+The table counts all GPU work: kernels, copies and memsets, and graphs recorded as a whole. If
 the capture has two or more ProfilerSteps, what was launched in the last one or after it is left out, as
-in HTA, since its work is seldom whole. docs/hta.md says where the numbers differ from HTA's.`
+in HTA, since its work is rarely complete. docs/hta.md says where the numbers differ from HTA's.`
 
 // An htaRank is one capture of several.
 type htaRank struct {
@@ -75,7 +75,7 @@ func rankNumbers(in []*facts.Facts, out *Rows) []int64 {
 		ranks[i] = int64(i)
 	}
 	if len(in) > 1 {
-		out.Notes = append(out.Notes, "the captures do not all say which rank they are, or two say the same: ranks are their positions")
+		out.Notes = append(out.Notes, "not all captures say which rank they are, or two say the same: ranks are their positions")
 	}
 	return ranks
 }

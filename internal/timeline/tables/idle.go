@@ -7,12 +7,12 @@ import (
 
 var idle = Table{
 	Name:  "idle",
-	Title: "Three rows per stream: its gaps by who made it wait",
+	Title: "Three rows per stream: its gaps by their cause",
 	Doc: `
 A gap of a stream is the time between the end of what it ran so far and the start of its next work. It is
 host_wait if the call that launched the next work began after the gap did: the host was late. Else it is
-kernel_wait if it is shorter than 30 us: the GPU needed it to go from one to the next. Else it is other: mostly
-a wait for another stream. Time before the first work and after the last is no gap. Other streams may be busy
+kernel_wait if it is shorter than 30 us, the GPU's own time between kernels. Else it is other: mostly
+a wait for another stream. Time before the first work and after the last is not a gap. Other streams may be busy
 in a gap. idle_time_ratio is of the idle_time of that stream; it is absent if the stream has no gaps.
 Ordered by rank, streams by their first work.
 ` + htaSelection,

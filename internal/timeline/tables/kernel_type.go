@@ -20,7 +20,7 @@ percentage is of the sum of all rows, both in whole microseconds as HTA has them
 ` + htaSelection,
 	Origin: "HTA get_gpu_kernel_breakdown, first frame",
 	Columns: []Column{
-		{"kernel_type", unit.Text, "the kinds that run"},
+		{"kernel_type", unit.Text, "the kinds that run together"},
 		{"sum", unit.Us, "time in which exactly those run, over all ranks"},
 		{"percentage", unit.Percent1, "sum of the sum of all rows"},
 	},

@@ -12,11 +12,11 @@ import (
 
 var kernels = Table{
 	Name:  "kernels",
-	Title: "One row per kernel name: its time in a step, its share of it, and the operator that launches it",
+	Title: "One row per kernel name: its time per step, its share of the step, and the operator that launches it",
 	Doc: `
 Calls, Time and Share are per step, means over the steady steps (table steps has them). Work counts as far as it lies
 in them; a call counts where it starts. Share is Time of the step, so that kernels on several streams or devices
-may have more than 100 % together. Graphs that were recorded as a whole are one row. Operator is the one, or failing
+may add up to more than 100 %. Graphs recorded as a whole are one row. Operator is the one, or failing
 operators the named range, with the largest part of Time. Most Time first.`,
 	Columns: []Column{
 		{"Time", unit.Ms, "sum of durations, per step"},

@@ -11,11 +11,11 @@ import (
 
 var launch = Table{
 	Name:  "launch",
-	Title: "One row per call that launched one piece of GPU work: how long the call, the work and the way between took",
+	Title: "One row per call that launched one piece of GPU work: durations of the call, the work and the delay between them",
 	Doc: `
 launch_delay is from the end of the call to the start of the work; 0 if the work began before the call
-returned. On a busy stream it is the time in the queue. A call that launched many (a CUDA graph) is no row, nor
-is work without a recorded call. Ordered by rank, then by correlation ID.
+returned. On a busy stream it is the time in the queue. A call that launched many (a CUDA graph) has no row, nor
+has work without a recorded call. Ordered by rank, then by correlation ID.
 ` + htaSelection,
 	Origin: "HTA get_cuda_kernel_launch_stats",
 	Columns: []Column{

@@ -16,7 +16,7 @@ var nvtxPushPopTrace = Table{
 	Title: "Every range that nests on its thread, by start",
 	Doc: `
 One row for each NVTX push/pop range, annotation of PyTorch and step of its profiler, with its place in the stack of
-its thread. Start/end ranges are left out and are no parents. A range that was still open when the capture
+its thread. Start/end ranges are left out and are not parents. A range that was still open when the capture
 ended lasts up to the last time that any range or mark has.
 
 Rows are ordered by start; of equal ones the longer comes first.`,

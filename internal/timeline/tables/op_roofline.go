@@ -13,7 +13,7 @@ import (
 
 var opRoofline = Table{
 	Name:  "op_roofline",
-	Title: "One row per operator, shapes and type: the work it asks for, the rate it got, and what bounds it",
+	Title: "One row per operator, shapes and type: its work, the rate it reached, and what bounds it",
 	Doc: `
 GPU work is booked on the innermost operator that launched it, so that no call counts twice. FLOPs and bytes follow
 from the operator's formula, the shapes and types of its inputs: a multiply and an add are two FLOPs, every operand is
@@ -21,13 +21,13 @@ moved once (docs/roofline.md has the formulas). They are what the operator asks 
 or a fused kernel can make the bandwidth exceed the memory's, padding or recomputation make the rate lower.
 
 Busy is the union of the GPU work of all calls of a row. Rates are the work of those calls over Busy. Peaks are the
-device's dense ones, from a table with sources; of a device that is not in it they are unknown. Which peak: matrix
-products, convolutions and attention are held against the matrix units of their type, FP32 against TF32 where the
-kernels' names say so, else against FP32; everything else against the vector units. Copies from and to the host are
-held against the host link, by the bytes that the copy itself states.
+device's dense ones, from a table with sources; for a device that is not in it they are unknown. GEMMs, convolutions
+and attention are compared with the tensor cores' peak for their type, FP32 with TF32 where the kernels' names say
+so, else with FP32; everything else with the CUDA cores' peak. Copies from and to the host are compared with the
+host link, by the bytes that the copy itself states.
 
-Bound is the roof that the operator is nearer to, compute or memory, if it reaches a quarter of it; below that it is
-latency: launch, tails, too little work or a poor kernel hold it, not a roof. It is unknown without FLOPs or without peaks.
+Bound is the roof that the operator is nearer to, compute or memory, if it reaches a quarter of it. Below that it is
+latency: launch, tails, too little work or a poor kernel are the limit. It is unknown without FLOPs or without peaks.
 Most Busy first.`,
 	Columns: []Column{
 		{"Op", unit.Text, "operator that launched the work"},
@@ -39,9 +39,9 @@ Most Busy first.`,
 		{"GFLOP", unit.Number, "floating-point operations of one call, in 10^9"},
 		{"Moved", unit.MB, "least bytes of one call"},
 		{"FLOP/byte", unit.Number, "intensity: operations over bytes"},
-		{"TFLOP/s", unit.Number, "operations of all calls over Busy, in 10^12 a second"},
-		{"TB/s", unit.Number, "bytes of all calls over Busy, in 10^12 a second"},
-		{"Peak", unit.Text, "which of the device's units TFLOP/s is held against"},
+		{"TFLOP/s", unit.Number, "operations of all calls over Busy, in 10^12 per second"},
+		{"TB/s", unit.Number, "bytes of all calls over Busy, in 10^12 per second"},
+		{"Peak", unit.Text, "the unit of the device that TFLOP/s is compared with"},
 		{"Compute", unit.Percent1, "TFLOP/s out of that peak"},
 		{"Memory", unit.Percent1, "TB/s out of the peak of the device's memory; of a copy from or to the host, of the host link"},
 		{"Bound", unit.Text, "compute, memory, host link, latency or unknown"},

@@ -46,10 +46,10 @@ func (r *roofline) notes(out *Rows, totalNs int64) {
 		add("not counted: %s", text)
 	}
 	if assumed > 0 {
-		add("%d rows multiply FP32 with kernels whose names do not say whether in TF32: held against FP32, marked with ?", assumed)
+		add("%d rows multiply FP32 with kernels whose names do not say whether TF32 is used: compared with FP32, marked with ?", assumed)
 	}
 	if cached > 0 {
-		add("%d rows would move more than the memory can: caches served them, or part of it was not touched", cached)
+		add("%d rows exceed the memory bandwidth: caches served them, or part of the data was not touched", cached)
 	}
 }
 
@@ -67,7 +67,7 @@ func (r *roofline) noteDevices(add func(string, ...any)) {
 		case name == "":
 			add("the capture does not name device %d: its peaks are unknown", d)
 		default:
-			add("the peaks of %q are unknown: no such device, or more than one that fits", name)
+			add("the peaks of %q are unknown: no such device, or more than one match", name)
 		}
 	}
 }
@@ -112,10 +112,10 @@ func (r *roofline) noteUtilisation(add func(string, ...any)) {
 	if tflop == 0 {
 		return
 	}
-	text := fmt.Sprintf("a step of %.3f ms has %.4g TFLOP of matrix work", stepMs, tflop/steps)
+	text := fmt.Sprintf("a step of %.3f ms has %.4g TFLOP of GEMM work", stepMs, tflop/steps)
 	if atPeakNs > 0 {
 		devices := float64(len(r.f.Devices()))
-		text += fmt.Sprintf(": %.1f %% of what the peaks of its types allow (model FLOP utilisation; what is recomputed counts)",
+		text += fmt.Sprintf(": %.1f %% of what the peaks of its types allow (model FLOP utilization, MFU; recomputation counts)",
 			100*atPeakNs/float64(window.LenNs())/devices)
 	}
 	if withoutOpNs > 0 {

@@ -67,7 +67,7 @@ func TestOpRooflineCountsTheModel(t *testing.T) {
 		if err := opRoofline.Fill([]*facts.Facts{facts.Of(openKineto(t, path))}, nil, out); err != nil {
 			t.Fatal(err)
 		}
-		says := fmt.Sprintf("has %.4g TFLOP of matrix work", want/1e12)
+		says := fmt.Sprintf("has %.4g TFLOP of GEMM work", want/1e12)
 		if !slices.ContainsFunc(out.Notes, func(note string) bool { return strings.Contains(note, says) }) {
 			t.Errorf("no note %q in %q", says, out.Notes)
 		}

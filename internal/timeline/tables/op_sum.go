@@ -11,17 +11,17 @@ import (
 
 var opSum = Table{
 	Name:  "op_sum",
-	Title: "One row per operator, annotation or CUDA call of the host: its own and total time there and on the GPU",
+	Title: "One row per operator, annotation or CUDA call of the host: its self and total time on host and GPU",
 	Doc: `
 Host events of a thread nest by time, whether operator, annotation or CUDA call. CPU total is the sum of
 durations, Self CPU the same without what lies directly inside. Device times are the durations of GPU work, booked
-on the operator that launched it: Self Device what it launched itself, Device total what was launched in it at all.
+on the operator that launched it: Self Device for its own launches, Device total for all launches inside it.
 Work that overlaps counts in full. The memory columns are there if allocations were recorded: bytes taken less
 bytes released while the operator ran, on any thread.
 
 As PyTorch counts: an operator that is the only child of one of its name is one call with it; all ProfilerStep#N are
 one row, ProfilerStep*; memory that no event contains is in the row [memory]. Rows of kernels are left out
-(cuda_gpu_kern_sum has them). Totals of operators that lie in one another do not add up, self times do.
+(cuda_gpu_kern_sum has them). Totals of nested operators do not add up, self times do.
 
 Without operators of the framework, the NVTX ranges of torch.autograd.profiler.emit_nvtx() are taken for them.
 Most Self Device first, then most Self CPU.`,

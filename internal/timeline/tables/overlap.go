@@ -7,7 +7,7 @@ import (
 
 var overlap = Table{
 	Name:  "overlap",
-	Title: "One row per rank: how much of the communication is hidden behind compute",
+	Title: "One row per rank: how much of the communication overlaps with compute",
 	Doc: `
 comp_comm_overlap_pctg is the time in which both a kernel that computes and a communication kernel run, of the
 time in which a communication kernel runs (unions of spans, both). It is absent if the rank does not communicate.
@@ -22,7 +22,7 @@ A capture with several devices has a row for each. Ordered by rank, then by the 
 }
 
 func overlapColumns(k htaKeys) []Column {
-	return k.columns(Column{"comp_comm_overlap_pctg", unit.Percent2, "communication with compute beside it, of all communication"})
+	return k.columns(Column{"comp_comm_overlap_pctg", unit.Percent2, "overlapped communication, of all communication"})
 }
 
 func fillOverlap(in []*facts.Facts, _ Args, out *Rows) error {

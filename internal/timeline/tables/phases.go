@@ -12,16 +12,16 @@ import (
 
 var phases = Table{
 	Name:  "phases",
-	Title: "One row per named range: its time in a step, the GPU time of what it launched, and how long the GPU idled in it",
+	Title: "One row per named range: its time per step, the GPU time of its launches, and the GPU's idle time in it",
 	Doc: `
 Everything is per step, a mean over the steady steps (table steps has them). Calls and Time are of the ranges
 that began in the host's part of those steps, from the first one's marker to the marker behind the last. GPU time is
 the sum of the durations of the work launched while a range was open, whenever it ran: by the range's own thread, and
 for the thread that marks the steps also by threads without a user range of their own, such as autograd's. GPU idle
 is the time in which the device did nothing and the range was open; with several devices, their mean. So ranges
-that lie in one another all count: rows do not add up to the step. Ranges of one name that intersect on a
+that are nested all count: rows do not add up to the step. Ranges of one name that intersect on a
 thread count once, and so do ranges whose names differ only by a counter ("IO 190", "IO 200": "IO *"). Step markers,
-and operators that came as NVTX ranges, are no rows. Most Time first.`,
+and operators recorded as NVTX ranges, are not rows. Most Time first.`,
 	Columns: []Column{
 		{"Range", unit.Text, "name of the range"},
 		{"Calls", unit.Number, "how often it began, per step"},
@@ -62,7 +62,7 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 			Float(float64(p.WorkNs)/steps), Float(float64(p.Work)/steps), Float(float64(p.IdleNs)/steps/devices))
 	}
 	if len(list) == 0 {
-		out.Notes = append(out.Notes, "no range other than step markers and operators began in the steps: name the parts of the loop, "+howToName)
+		out.Notes = append(out.Notes, "no range except step markers and operators began in the steps: name the parts of the loop, "+howToName)
 	}
 	out.Notes = append(out.Notes, stepsNotes(s)...)
 	return nil
@@ -76,7 +76,7 @@ func stepsNotes(s *facts.Steps) []string {
 	n := len(s.Steady())
 	note := fmt.Sprintf("%d steady steps of %.3f ms on average, found by %s", n, float64(s.Window().LenNs())/float64(max(1, n))/1e6, stepSourceText(s))
 	if k := len(s.Startup); k > 0 {
-		note += fmt.Sprintf("; %d of start-up apart", k)
+		note += fmt.Sprintf("; %d start-up steps left out", k)
 	}
 	if s.Note != "" {
 		return []string{note, s.Note}

@@ -9,7 +9,7 @@ import (
 
 var queue = Table{
 	Name:  "queue",
-	Title: "One row per stream: how much work was launched and had not begun",
+	Title: "One row per stream: its queue length (work launched but not started)",
 	Doc: `
 The queue of a stream grows by one when the call that launches a piece of work begins, and shrinks by one when
 the work starts. It is sampled after each change; a launch counts before a start at the same time. A graph

@@ -7,7 +7,7 @@ import (
 
 var steps = Table{
 	Name:  "steps",
-	Title: "One row per step: how long it took, and how its time divides",
+	Title: "One row per step: its duration and how it is spent",
 	Doc: `
 A step lasts on the device from the start of the first kernel launched inside its marker to that of the first one
 launched inside the next marker, on the busiest compute stream; without GPU work, from marker to marker on the host.

@@ -7,11 +7,11 @@ import (
 
 var temporal = Table{
 	Name:  "temporal",
-	Title: "One row per rank: time idle, computing, and busy with nothing but communication or copies",
+	Title: "One row per rank: time idle, computing, and in exposed communication or copies",
 	Doc: `
 kernel_time is from the start of the first work to the end of the last. idle_time is what the union of all
 work leaves of it, compute_time the union of the kernels that compute, non_compute_time the rest: communication
-and copies that no compute hides. The three add up to kernel_time. Percentages are of kernel_time.
+and copies that no compute overlaps. The three add up to kernel_time. Percentages are of kernel_time.
 A capture with several devices has a row for each. Ordered by rank, then by the first work of a device.
 ` + htaSelection,
 	Origin:    "HTA get_temporal_breakdown",

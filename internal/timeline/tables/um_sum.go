@@ -27,7 +27,7 @@ Rows are ordered by the bytes that migrated, most first, then by page faults, th
 		{"DtoH Migration Size", unit.MB, "moved from device to host"},
 		{"CPU Page Faults", unit.Count, "faults of the host"},
 		{"GPU Page Faults", unit.Count, "faults of devices"},
-		{"Migration Throughput", unit.MBps, "all that migrated out of the time that the migrations took; nothing if none"},
+		{"Migration Throughput", unit.MBps, "all migrated bytes over the time of the migrations; nothing if none"},
 	},
 	Args:  []Arg{{"rows", "N", "at most so many rows (10; 0: all)"}},
 	Needs: model.PartCopies | model.PartFaults,

@@ -24,7 +24,7 @@ func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, 
 		out[r.ID+".md"] = page
 	}
 	b.WriteString(kernelModel)
-	b.WriteString("\nA fault is a finding if its repair is modelled to make the kernel at least 1.1 times faster; what is true and gains less is mentioned. " +
+	b.WriteString("\nA fault is a finding if the model predicts that its fix makes the kernel at least 1.1 times as fast; faults that gain less are only mentioned. " +
 		"The model, and how right it is: [accuracy-kernels](../accuracy-kernels.md).\n")
 	out["README.md"] = b.String()
 	return out, nil
@@ -34,13 +34,16 @@ func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, 
 const kernelModel = `
 ## How times are predicted
 
-A kernel lasts as long as its busiest resource needs: T x u x s / cap, the largest over DRAM, L2, L1, the load unit, instruction issue and the arithmetic pipes. u is the
-share of the resource's peak that was measured, s what the repair leaves of the demand on it (bytes, passes, instructions that go away), cap the share of the peak that kernels
-reach: 0.88 of DRAM, issue and the pipes, 0.85 of the caches, with 0.93 to 0.99 at best and about 0.65 at worst, which gives the range. Work at several levels overlaps in part: with two of
-equal length a kernel takes a fifth more than with one. Kernels that write to DRAM take up to 18 us more, short blocks leave slots empty between them, and start and end take 3 us.
-Where waiting remains, the rule adds a floor. Repairs of several findings are priced together: what each leaves is multiplied, gains are not added.
+A kernel lasts as long as its busiest resource needs: T x u x s / cap, the largest over DRAM, L2, L1, the load unit,
+instruction issue and the arithmetic pipes. u is the share of the resource's peak that was measured, s the part of
+the demand on it that remains after the fix (bytes, wavefronts, instructions), cap the share of the peak that
+kernels reach: 0.88 of DRAM, issue and the pipes, 0.85 of the caches, with 0.93 to 0.99 at best and about 0.65 at
+worst, which gives the range. Work at several levels overlaps in part: with two of equal length a kernel takes a
+fifth more than with one. Kernels that write to DRAM take up to 18 µs more, short blocks leave slots empty between
+them, and start and end take 3 µs. Where waiting remains, the rule adds a floor. Fixes of several findings are
+priced together: the remaining parts are multiplied, gains are not added.
 
-Times are those under the profiler, which locks clocks unless told not to (--clock-control none).
+Times are those under the profiler, which locks clocks unless --clock-control none is given.
 `
 
 func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
@@ -52,7 +55,7 @@ func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
 	}
 	fmt.Fprintf(&b, " Needs %s.", strings.Join(needs, ", "))
 	if r.Residual {
-		b.WriteString(" Asked only when nothing else is found.")
+		b.WriteString(" Reported only when nothing else is found.")
 	}
 	section := func(title, body string) {
 		if body = prose(body); body != "" {
@@ -64,7 +67,7 @@ func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\n\n## Example\n\nA kernel's counters as text:\n\n```\n%s```\n\nWhat is found in it, with how sure that is and the predicted time:\n\n```\n%s```", events, finding)
+	fmt.Fprintf(&b, "\n\n## Example\n\nA kernel's counters as text:\n\n```\n%s```\n\nThe findings in it, each with its confidence and the predicted time:\n\n```\n%s```", events, finding)
 	section("What to do", r.Fix)
 	section("What would show that the diagnosis is wrong", r.RefutedBy)
 	section("When it is wrong, or silent", r.Limits)

@@ -30,8 +30,8 @@ func rulePages(all []*rules.Rule, cases string) (map[string]string, error) {
 		}
 		out[r.ID+".md"] = page
 	}
-	b.WriteString("\nA rule that costs time is priced by replaying the capture with its repair, and left out if that buys nothing. " +
-		"What costs something else, memory or clarity, is told as it is.\n")
+	b.WriteString("\nA rule that costs time is priced by replaying the capture with its fix, and left out if that gains nothing. " +
+		"What costs something else, memory or clarity, is reported without a price.\n")
 	out["README.md"] = b.String()
 	return out, nil
 }
@@ -52,10 +52,10 @@ func rulePage(r *rules.Rule, cases string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\n\n## Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nWhat is found in it, with how sure that is, what it can save at most and the change that repairs it:\n\n```\n%s```", events, finding)
+	fmt.Fprintf(&b, "\n\n## Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nThe findings in it, each with its confidence, the most it can save and the change that fixes it:\n\n```\n%s```", events, finding)
 	section("What to do", r.Fix)
 	section("Outside PyTorch", r.FixC)
-	section("How to see that it is repaired", r.Confirm)
+	section("How to see that it is fixed", r.Confirm)
 	section("What would show that the diagnosis is wrong", r.RefutedBy)
 	section("When it is wrong, or silent", r.Limits)
 	return b.String() + "\n", nil
