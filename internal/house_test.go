@@ -183,12 +183,12 @@ func TestUpward(t *testing.T) {
 		from, to, want string
 	}{
 		{"facts", "model", ""},
-		{"facts", "tables", "internal/timeline/facts/x.go (floor 4) imports tables (floor 5)"},
+		{"facts", "tables", "internal/facts/x.go (floor 4) imports tables (floor 5)"},
 		{"readers/kineto", "readers/nsys", "internal/readers/kineto/x.go (floor 4) imports readers/nsys (floor 4)"},
 		{"readers", "readers/nsys", ""},
-		{"tables", "golden", "internal/timeline/tables/x.go imports golden, which is for tests"},
+		{"tables", "golden", "internal/tables/x.go imports golden, which is for tests"},
 		{"attic", "model", "internal/attic/x.go: package attic has no floor; give it one in internal/house_test.go"},
-		{"model", "attic", "internal/timeline/model/x.go imports attic, which has no floor"},
+		{"model", "attic", "internal/model/x.go imports attic, which has no floor"},
 		{"readersx", "model", "internal/readersx/x.go: package readersx has no floor; give it one in internal/house_test.go"},
 	} {
 		got := strings.Join(upward([]imported{{"internal/" + test.from + "/x.go", test.from, test.to}}), "; ")

@@ -22,7 +22,7 @@ func TestReason(t *testing.T) {
 		{circumstances{paranoid: unknownParanoid}, syscall.ENOSYS, "no perf events", "CONFIG_PERF_EVENTS"},
 		{circumstances{paranoid: 2}, syscall.ENOENT, "no software clock", "CONFIG_PERF_EVENTS"},
 		{circumstances{paranoid: 2, events: 40_000}, syscall.EMFILE, "40000 events", "ulimit -n 41024"},
-		{circumstances{paranoid: 2}, syscall.EINVAL, "does not know", "4.8"},
+		{circumstances{paranoid: 2}, syscall.EINVAL, "does not support", "4.8"},
 		{circumstances{paranoid: 2}, syscall.ESRCH, "has ended", ""},
 		{circumstances{paranoid: 2}, syscall.EIO, "input/output error", ""},
 	} {
