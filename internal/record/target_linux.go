@@ -41,7 +41,7 @@ func whyNot(name string, err error) (int, error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		if st, serr := os.Stat(name); serr != nil || st.IsDir() {
-			return 127, fmt.Errorf("no such program on the PATH; what only a shell knows is run by one: sh -c '%s'", name)
+			return 127, fmt.Errorf("no such program on the PATH; shell built-ins and aliases need a shell: sh -c '%s'", name)
 		} else if st.Mode()&0o111 == 0 {
 			return 127, fmt.Errorf("no such program on the PATH; a script here is run by its interpreter: %s %s", interpreter(name), name)
 		}
