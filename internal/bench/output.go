@@ -155,7 +155,7 @@ func (o *output) measures(s *Session) (out []measure.Measure) {
 		}
 		switch {
 		case len(samples) == 0:
-			s.warn("--step-regex found " + strconv.Itoa(len(o.steps)) + " marks in a run, and two that are kept make a step: no steps are told")
+			s.warn("--step-regex found " + strconv.Itoa(len(o.steps)) + " marks in a run; a step needs two that are kept: no steps are reported")
 		case together*4 > len(samples):
 			s.warn("many steps were marked at the same moment: the program buffers its output; flush each line (stdbuf -oL, print(..., flush=True))")
 		case len(samples) >= fewestForAhead && runsAhead():
