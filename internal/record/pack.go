@@ -119,13 +119,13 @@ func CheckOutput(output string, overwrite bool) error {
 	case err == nil && !overwrite:
 		return fmt.Errorf("%s: already exists; give -f to overwrite it, or another name with -o", output)
 	case err == nil && !st.Mode().IsRegular():
-		return fmt.Errorf("%s: is no ordinary file, and a recording cannot be written to it", output)
+		return fmt.Errorf("%s: is not a regular file; a recording cannot be written to it", output)
 	}
 	dir := filepath.Dir(output)
 	if st, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("%s: cannot be written: %s: %w", output, dir, pathless(err))
 	} else if !st.IsDir() {
-		return fmt.Errorf("%s: cannot be written: %s is no folder", output, dir)
+		return fmt.Errorf("%s: cannot be written: %s is not a folder", output, dir)
 	}
 	if err := mayWrite(dir); err != nil { // a run of hours must not end with it
 		return fmt.Errorf("%s: cannot be written: %s: %w; give -o a file elsewhere", output, dir, err)

@@ -85,7 +85,7 @@ func TestCannotStart(t *testing.T) {
 		{dir + "/missing", 127, "no such program"},
 		{dir + "/plain", 126, "may not be run; chmod +x"},
 		{dir + "/lost", 126, "the interpreter that its first line names"},
-		{dir + "/binary", 126, "is no program for this machine"},
+		{dir + "/binary", 126, "is not a program for this machine"},
 		{dir, 126, "is a folder"},
 	} {
 		o := options(t, test.name)

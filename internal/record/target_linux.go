@@ -54,7 +54,7 @@ func whyNot(name string, err error) (int, error) {
 		}
 		return 127, errors.New("no such program")
 	case errors.Is(err, syscall.ENOEXEC):
-		return 126, fmt.Errorf("cannot be run: is no program for this machine, and has no #! line; a script is run by its interpreter: sh %s, python %s", name, name)
+		return 126, fmt.Errorf("cannot be run: is not a program for this machine, and has no #! line; run a script with its interpreter: sh %s, python %s", name, name)
 	case errors.Is(err, fs.ErrPermission):
 		if st, serr := os.Stat(name); serr == nil && st.IsDir() {
 			return 126, errors.New("is a folder")
