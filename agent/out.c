@@ -310,7 +310,7 @@ static uint32_t keep(const char *bytes, size_t n, uint32_t h, bool bounded)
 	if (bounded && o.text_bytes + n + 2 * sizeof(text) > TEXTS_BYTES) {
 		if (!o.too_many) {
 			o.too_many = keep(TOO_MANY, sizeof TOO_MANY - 1, hash(TOO_MANY, sizeof TOO_MANY - 1), false);
-			lac_out_note("loss", "\"what\":\"names\",\"why\":\"over 64 MiB of names; later new ones are told as (too many names)\"");
+			lac_out_note("loss", "\"what\":\"names\",\"why\":\"over 64 MiB of names; new ones are recorded as (too many names)\"");
 		}
 		return o.too_many;
 	}

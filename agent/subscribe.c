@@ -89,7 +89,7 @@ static bool attempt(const char *path, bool loaded)
 		missing = lac_cupti_bind(&lac_cupti, library);
 	}
 	if (missing != NULL || lac_cupti.get_version(&lac_cupti.version) != CUPTI_OK) {
-		snprintf(why, sizeof why, "%s: is no CUPTI that can be used, it lacks %s", path, missing != NULL ? missing : "a version");
+		snprintf(why, sizeof why, "%s: is not a usable CUPTI: it lacks %s", path, missing != NULL ? missing : "a version");
 		return false;
 	}
 	if (lac_cupti.version < CUPTI_11_8) {

@@ -131,7 +131,7 @@ func declared(file, typ, key string) ([]item, error) {
 				place := fset.Position(v.Pos()).String()
 				text, ok := field(lit, key)
 				if !ok || text == "" {
-					return nil, fmt.Errorf("%s: %s has no %s, or it is not plain text", place, v.Names[i].Name, key)
+					return nil, fmt.Errorf("%s: %s has no %s, or it is not a plain string", place, v.Names[i].Name, key)
 				}
 				out = append(out, item{v.Names[i].Name, text, place})
 			}

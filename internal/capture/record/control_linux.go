@@ -86,7 +86,7 @@ func Ask(ctx context.Context, pid int, request string) (Status, error) {
 	}
 	var answer Status
 	if err := json.Unmarshal(line, &answer); err != nil {
-		return Status{}, fmt.Errorf("process %d: its agent answers %.60q, which is not a status; does it belong to another version of lacuna?", pid, line)
+		return Status{}, fmt.Errorf("process %d: its agent answers %.60q, which is not a status; is it from another version of lacuna?", pid, line)
 	}
 	answer.Pid = pid // as we count: it may have another number in a namespace of its own
 	return answer, nil

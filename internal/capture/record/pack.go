@@ -117,9 +117,9 @@ func CheckOutput(output string, overwrite bool) error {
 	case err == nil && st.IsDir():
 		return fmt.Errorf("%s: is a folder; name a file in it", output)
 	case err == nil && !overwrite:
-		return fmt.Errorf("%s: is there already; give -f to write over it, or another name with -o", output)
+		return fmt.Errorf("%s: already exists; give -f to overwrite it, or another name with -o", output)
 	case err == nil && !st.Mode().IsRegular():
-		return fmt.Errorf("%s: is not a regular file, and a recording cannot be written to it", output)
+		return fmt.Errorf("%s: is not a regular file; a recording cannot be written to it", output)
 	}
 	dir := filepath.Dir(output)
 	if st, err := os.Stat(dir); err != nil {

@@ -79,7 +79,7 @@ func TestCannotStart(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"no-such-program-here", 127, "no such program on the PATH; shell built-ins"},
+		{"no-such-program-here", 127, "no such program on the PATH; shell built-ins and aliases"},
 		{"plain.py", 127, "run a script with its interpreter: python"},
 		{"there", 127, "the one here is ./there"},
 		{dir + "/missing", 127, "no such program"},
@@ -281,7 +281,7 @@ func TestOutput(t *testing.T) {
 	if err := os.WriteFile(o.Output, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is there already; give -f") {
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "already exists; give -f") {
 		t.Errorf("%v", err)
 	}
 	o.Unnamed = true
@@ -300,7 +300,7 @@ func TestOutput(t *testing.T) {
 		t.TempDir():                      "is a folder",
 		"/no/such/folder/x.lacuna":       "no such file or directory",
 		"/proc/sys/kernel/x.lacuna":      "cannot be written",
-		"/dev/null":                      "is there already",
+		"/dev/null":                      "already exists",
 		filepath.Join(o.Output, "under"): "",
 	} {
 		o.Output, o.Overwrite = path, false

@@ -23,25 +23,25 @@ import (
 var benchCommand = Command{
 	Name:  "bench",
 	Args:  "-- CMD...",
-	Title: "Run a program, or two in turn, until its time is known",
+	Title: "Measure a program's time, or compare two programs run in turn",
 	Doc: `
-A run of the program is one sample. Measured are: wall time, CPU time and peak
-memory of the process; its steps, if --step-regex names the lines that mark
-them; numbers that it prints, if --metric-regex names them; and whatever it
-writes to the file in $LACUNA_METRICS (lacuna.metrics/1; helpers for Python,
-pytest and Go write it). Runs go on until the 95 % interval on the median is
---precision to either side, or --runs or --budget is spent.
+One run of the program is one sample. Every run gives wall time, CPU time and
+peak memory. --step-regex adds step times: it matches the lines of the output
+that end a step. --metric-regex adds numbers that the program prints. Programs
+can also write measures to the file in $LACUNA_METRICS (lacuna.metrics/1, with
+helpers for Python, pytest and Go). Runs continue until the 95 % interval of the
+median is within --precision to either side, or --runs or --budget is used up.
 
 With --against, the two programs run in turn, so that drift of the machine
-falls on both, and the verdict is that of lacuna diff. The program that is
-compared against is "before".
+affects both. The verdict is that of lacuna diff. The program that is given with
+--against is "before".
 
-Where there is an NVIDIA driver, clocks, power, temperature, what held the
-clocks down, and other processes on the GPU are recorded beside each run.
+With an NVIDIA driver, clocks, power, temperature, throttling reasons and other
+processes on the GPU are recorded with each run.
 
-What the program writes is passed on to stderr, or kept back with -q. There is
-no shell: for one, run sh -c '...'. A program that fails stops the measurement,
-and its exit status is lacuna's.`,
+The program's output is passed on to stderr, unless -q. There is no shell; to
+get one, run sh -c '...'. A program that fails stops the measurement, and lacuna
+ends with its exit status.`,
 	Examples: []string{
 		"lacuna bench -- ./train --steps 50",
 		"lacuna bench --against './train --old' --runs 12 -- ./train",
@@ -53,21 +53,21 @@ and its exit status is lacuna's.`,
 	Setup: func(flags *pflag.FlagSet) Run {
 		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
 		call := benchCall{
-			against:   flags.String("against", "", "run `CMD2` too, in turn, and compare with it; quotes as in a shell"),
-			precision: flags.String("precision", "1%", "stop when the 95 % interval is `SHARE` to either side; 0: at the limits only"),
+			against:   flags.String("against", "", "compare with `CMD2`, run in turn; quotes as in a shell"),
+			precision: flags.String("precision", "1%", "stop when the 95 % interval is within `SHARE` to either side; 0: only at the limits"),
 			runs:      flags.Int("runs", 100, "at most `N` runs of each program"),
-			budget:    flags.Duration("budget", 5*time.Minute, "begin no run after `TIME`"),
-			warmup:    flags.Int("warmup", 1, "`N` first runs of each program are left out"),
-			order:     flags.String("order", "turns", "of two, which goes first: `ORDER` is turns or random"),
-			seed:      flags.Uint64("seed", 1, "`N` begins the draws of --order random"),
-			step:      flags.String("step-regex", "", "a line of the program's output that matches `REGEX` ends a step"),
+			budget:    flags.Duration("budget", 5*time.Minute, "start no run after `TIME`"),
+			warmup:    flags.Int("warmup", 1, "leave out the first `N` runs of each program"),
+			order:     flags.String("order", "turns", "which of two programs goes first: `ORDER` is turns or random"),
+			seed:      flags.Uint64("seed", 1, "seed `N` of --order random"),
+			step:      flags.String("step-regex", "", "a line of the output that matches `REGEX` ends a step"),
 			metrics:   flags.StringArray("metric-regex", nil, "take a number from the output: the group of `REGEX`, (?P<NAME_ms>...) names it"),
-			higher:    flags.Bool("higher", false, "of --metric-regex, higher is better"),
+			higher:    flags.Bool("higher", false, "higher values of --metric-regex are better"),
 			skip:      flags.Int("skip", 0, "leave out the first `N` steps and values of each run"),
-			measure:   flags.String("measure", "", "what --precision is asked of: `NAME` (default: step, else wall)"),
-			effect:    flags.String("min-effect", "2%", "changes under `SHARE` of before are none"),
-			format:    flags.String("format", "text", "`FORMAT` is text, markdown or json"),
-			save:      flags.String("save", "", "write the runs to `FILE` for check, diff and history; those of --against beside it"),
+			measure:   flags.String("measure", "", "apply --precision to the measure `NAME` (default: step, else wall)"),
+			effect:    flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
+			format:    flags.String("format", "text", "output `FORMAT`: text, markdown or json"),
+			save:      flags.String("save", "", "write the runs to `FILE` for check, diff and history; those of --against go to a file beside it"),
 		}
 		return call.run
 	},
@@ -163,7 +163,7 @@ func (c benchCall) ending(env *Env, r *bench.Result) error {
 		}
 		return &statusError{status: f.ExitCode}
 	case r.Stopped == bench.StoppedInterrupted:
-		return &statusError{status: NoVerdict, err: fmt.Errorf("interrupted: what is told is of the runs made until then")}
+		return &statusError{status: NoVerdict, err: fmt.Errorf("interrupted: the result covers the runs finished before")}
 	case !r.Comparable:
 		return &statusError{status: NoVerdict, err: fmt.Errorf("the two are not comparable: %s", strings.Join(r.WhyNot, "; "))}
 	case c.missing(r):

@@ -21,23 +21,23 @@ import (
 var checkCommand = Command{
 	Name:  "check",
 	Args:  "RUN...",
-	Title: "Judge new runs against budgets and a baseline: the gate for CI",
+	Title: "Check new runs against budgets and a baseline: the gate for CI",
 	Doc: `
-RUN is a capture, a kernel report or a lacuna.metrics file, a directory or a
-quoted glob of these; several are several runs, and a run is one sample. The
-baseline is the same, or history:PROGRAM (lacuna history).
+RUN is a capture, a kernel report or a lacuna.metrics file, or a directory or
+quoted glob of these. Each run is one sample. The baseline is given the same
+way, or as history:PROGRAM (see lacuna history).
 
-Rules are in lacuna.yaml (docs/schema) or in flags, which win. Without rules
-the step, peak_memory and kernels of kernel reports are judged. A measure is a
-regression if the 95 % interval of its change lies beyond both limits, the
-share and the amount, and noise is excluded at a level that makes one false
-alarm in a hundred suites. That it did not get worse by the limit must be
-shown too: what cannot be told is inconclusive, with the runs that would tell.
-Improvements are reported and fail nothing. A run at lower clocks is flagged,
-not blamed. What was made on another GPU, driver or library is not comparable.
+Rules come from lacuna.yaml (docs/schema) or from flags; flags win. Without
+rules, check uses step, peak_memory and the kernels of kernel reports. A measure
+is a regression if the 95 % interval of its change lies beyond both limits, the
+share and the amount, and the change is not noise, at a level of one false alarm
+in a hundred suites. To pass, the data must show that the measure did not get
+worse by the limit. Otherwise it is inconclusive, and check estimates how many
+runs would settle it. Improvements are reported and fail nothing. Runs at lower
+clocks are flagged. Runs on another GPU, driver or library are not comparable.
 
-Of a recording of several ranks one is judged: that of --rank, else the one that
-the baseline is of, else the slowest; of all recordings the same one.
+In a recording of several ranks, check uses one rank: --rank, else the rank of
+the baseline, else the slowest. It uses the same rank in all recordings.
 
 --calibrate learns the smallest limits without a false alarm from runs of one
 unchanged program, and prints them as lines of lacuna.yaml.`,
@@ -52,21 +52,21 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := checkCall{
 			baseline:     flags.String("baseline", "", "compare with the runs in `FILE`, a directory, a glob, or history:PROGRAM"),
-			store:        flags.String("store", "", "the history of history:NAME: a `PLACE` is a path or a PostgreSQL DSN"),
-			config:       flags.String("config", "", "rules are in `FILE` (default lacuna.yaml, if there is one)"),
-			limits:       flags.StringArray("limit", nil, "`MEASURE=SHARE,AMOUNT` is what a change must exceed: step=5%,20us"),
-			budgets:      flags.StringArray("budget", nil, "`MEASURE<=AMOUNT` (or >=) holds whatever was before: 'step<=12ms'"),
-			measures:     flags.StringArray("measure", nil, "judge `GLOB` too, such as 'kernel:*gemm*', with the default limits"),
-			same:         flags.StringArray("same", nil, "the label `NAME` must be equal on both sides"),
-			inconclusive: flags.String("inconclusive", "", "what an inconclusive verdict comes to: `WORD` is pass or fail"),
-			force:        flags.Bool("force", false, "judge what was measured on different GPUs, drivers or libraries"),
-			save:         flags.String("save", "", "write the new runs to `FILE` for a later --baseline; with one, only if the exit status is 0"),
+			store:        flags.String("store", "", "history for history:PROGRAM: `PLACE` is a path or a PostgreSQL DSN"),
+			config:       flags.String("config", "", "read rules from `FILE` (default lacuna.yaml, if it exists)"),
+			limits:       flags.StringArray("limit", nil, "a regression exceeds both limits: `MEASURE=SHARE,AMOUNT`, such as step=5%,20us"),
+			budgets:      flags.StringArray("budget", nil, "absolute limit, with or without a baseline: `MEASURE<=AMOUNT` (or >=), such as 'step<=12ms'"),
+			measures:     flags.StringArray("measure", nil, "also check measures that match `GLOB`, such as 'kernel:*gemm*', with the default limits"),
+			same:         flags.StringArray("same", nil, "require the label `NAME` to be equal on both sides"),
+			inconclusive: flags.String("inconclusive", "", "count an inconclusive verdict as `WORD`: pass or fail"),
+			force:        flags.Bool("force", false, "compare runs on different GPUs, drivers or libraries"),
+			save:         flags.String("save", "", "write the new runs to `FILE` for a later --baseline; if there is a baseline, only on exit status 0"),
 			calibrate:    flags.Bool("calibrate", false, "learn limits from runs of one unchanged program"),
-			format:       flags.String("format", "text", "`FORMAT` is text, json, markdown, junit, sarif, github or gitlab"),
-			also:         flags.StringArray("also", nil, "write another form too: `FORMAT=FILE`, such as junit=junit.xml"),
-			steps:        flags.String("steps", "", "of captures, only the steps at positions `A:B`, from 0, B excluded"),
-			pattern:      flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			rank:         optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`"),
+			format:       flags.String("format", "text", "output `FORMAT`: text, json, markdown, junit, sarif, github or gitlab"),
+			also:         flags.StringArray("also", nil, "also write `FORMAT=FILE`, such as junit=junit.xml"),
+			steps:        flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
+			pattern:      flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			rank:         optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
 		return call.run
 	},

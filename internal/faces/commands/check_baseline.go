@@ -85,10 +85,10 @@ func (e *Env) save(path string, runs []*measure.Run) error {
 // calibrate prints the limits learnt from runs of an unchanged program.
 func (e *Env) calibrate(runs []*measure.Run, rules []gate.Rule, format string) error {
 	if format != "text" && format != "json" {
-		return errCall("--calibrate: writes text (lacuna.yaml) or json, not %s", format)
+		return errCall("--calibrate: cannot write %s; want text (lacuna.yaml) or json", format)
 	}
 	if d := measure.Differences(runs, runs); len(d) > 0 {
-		return &statusError{status: NoVerdict, err: fmt.Errorf("--calibrate: the runs are not of one machine: %s", strings.Join(d, "; "))}
+		return &statusError{status: NoVerdict, err: fmt.Errorf("--calibrate: the runs are from different machines: %s", strings.Join(d, "; "))}
 	}
 	if len(rules) == 0 {
 		rules = gate.Defaults(runs)

@@ -10,10 +10,10 @@ import (
 var completionCommand = Command{
 	Name:  "completion",
 	Args:  "SHELL",
-	Title: "Print a script that completes commands, flags, tables and changes",
+	Title: "Print a shell completion script",
 	Doc: `
-SHELL is bash, zsh, fish or powershell. To load it in every new shell, write it
-where the shell looks for such scripts:
+SHELL is bash, zsh, fish or powershell. The script completes commands, flags,
+tables and changes. To load it in every new shell, write it to:
 
   bash   ~/.local/share/bash-completion/completions/lacuna
   zsh    "${fpath[1]}/_lacuna"

@@ -24,11 +24,11 @@ const demoPath = "data_loading.lacuna"
 
 var demoCommand = Command{
 	Name:  "demo",
-	Title: "Analyse a small real capture that the binary carries",
+	Title: "Analyse a small real capture that is built in",
 	Doc: `
-A PyTorch training loop on one NVIDIA H200 that decodes its input on the host,
-between the steps, while the GPU waits, as lacuna record recorded it. --save
-writes the capture itself, to try the other commands on.`,
+The capture is of a PyTorch training loop on one NVIDIA H200, made with lacuna
+record. The loop decodes its input on the host between steps while the GPU is
+idle. --save writes the capture to a file, to try the other commands on it.`,
 	Examples: []string{
 		"lacuna demo",
 		"lacuna demo --save data_loading.lacuna",
@@ -49,7 +49,7 @@ writes the capture itself, to try the other commands on.`,
 			if err != nil {
 				return err
 			}
-			next := []page.Advice{{Command: "lacuna demo --save " + demoPath, Why: "this capture as a file, for the commands below"}}
+			next := []page.Advice{{Command: "lacuna demo --save " + demoPath, Why: "writes this capture to a file, for the commands below"}}
 			return view.write(env, r, append(next, nextSteps(r, true)...))
 		}
 	},
@@ -58,10 +58,10 @@ writes the capture itself, to try the other commands on.`,
 // saveDemo writes the capture as it lies in the binary.
 func saveDemo(env *Env, path string) error {
 	if !strings.HasSuffix(path, ".lacuna") {
-		return errCall("demo: --save %s: is a capture of lacuna record; give it a name that ends in .lacuna", path)
+		return errCall("demo: --save %s: want a name that ends in .lacuna, as for any capture of lacuna record", path)
 	}
 	if _, err := os.Stat(path); err == nil {
-		return errCall("demo: --save %s: is there already; move it away, or name another file", path)
+		return errCall("demo: --save %s: already exists; move it away, or name another file", path)
 	}
 	if err := os.WriteFile(path, demoCapture, 0o644); err != nil {
 		return fmt.Errorf("demo: --save %s: cannot be written: %w", path, err)

@@ -24,26 +24,28 @@ import (
 var diffCommand = Command{
 	Name:  "diff",
 	Args:  "BEFORE AFTER",
-	Title: "Say what changed between two sets of runs, and whether it is real",
+	Title: "Compare two sets of runs; show what changed and whether it is real",
 	Doc: `
 Each side is a file, a directory or a quoted glob: PyTorch traces, Nsight
 Systems exports, kernel reports of ncu, or lacuna.metrics files. The two sides
-may be of different formats.
+may have different formats.
 
-With several runs a side, a run is one sample. With one, the interval is over
-its steps, widened by what runs of such programs are known to scatter, and the
-output says so. A change is real if its 95 % interval lies beyond --min-effect.
-What cannot be told is called undecided, with the runs that would tell.
+With several runs per side, each run is one sample. With one run per side, the
+interval comes from its steps, widened by the usual scatter of such programs
+from run to run, and the output says so. A change is real if its 95 % interval
+lies beyond --min-effect. If the data cannot decide, the verdict is
+inconclusive, with an estimate of the runs that would settle it.
 
-Of two kernel reports it says what moved inside each kernel and what that means:
-time, traffic, hit rates, what warps wait for, and which findings are gone.
+For two kernel reports, diff shows what changed inside each kernel and what that
+means: time, traffic, hit rates, stall reasons, and the findings that are gone.
 
-Of a recording of several ranks one is compared, with the same one of the other
-side: that of --rank, else the slowest of BEFORE. Ranks are no repeats.
+In a recording of several ranks, one rank is compared with the same rank of the
+other side: --rank, else the slowest of BEFORE. Ranks do not count as repeated
+runs.
 
-Kernels are matched through renaming, splitting and fusion. What explains the
-change of the step sums to it. The exit status is 0 whatever changed: the gate
-for CI is lacuna check.`,
+Kernels are matched across renaming, splitting and fusion. The parts that
+explain the change of the step sum to it. The exit status is 0 whatever changed:
+the gate for CI is lacuna check.`,
 	Examples: []string{
 		"lacuna diff before.json.gz after.json.gz",
 		"lacuna diff 'before/*.sqlite' 'after/*.sqlite' --format markdown",
@@ -55,14 +57,14 @@ for CI is lacuna check.`,
 	NoVerdict: "the two are not comparable",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := diffCall{
-			format:    flags.String("format", "text", "`FORMAT` is text, markdown, csv or json"),
-			steps:     flags.String("steps", "", "of captures, only the steps at positions `A:B`, from 0, B excluded"),
-			pattern:   flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			effect:    flags.String("min-effect", "2%", "changes under `SHARE` of before are none"),
-			force:     flags.Bool("force", false, "end with 0 though GPUs, drivers, libraries or shapes differ"),
-			predicted: flags.String("predicted", "", "hold the answer of lacuna whatif --format json in `FILE` against what was achieved"),
-			kernel:    flags.String("kernel", "", "of kernel reports, only kernels in whose names `NAME` occurs; BEFORE=AFTER where the two differ"),
-			rank:      optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`"),
+			format:    flags.String("format", "text", "output `FORMAT`: text, markdown, csv or json"),
+			steps:     flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
+			pattern:   flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			effect:    flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
+			force:     flags.Bool("force", false, "compare, and exit with 0, even if GPUs, drivers, libraries or shapes differ"),
+			predicted: flags.String("predicted", "", "compare the prediction in `FILE` (from lacuna whatif --format json) with the measured gain"),
+			kernel:    flags.String("kernel", "", "only kernels whose names contain `NAME`, in kernel reports; BEFORE=AFTER if the names differ"),
+			rank:      optionalInt(flags, "rank", "only rank `N`, if there are several"),
 			top:       flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
 		}
 		return call.run
@@ -82,7 +84,7 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	if len(args) != 2 {
-		return errCall("diff: want BEFORE and AFTER, got %d; several runs of one side are a directory or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
+		return errCall("diff: want BEFORE and AFTER, got %d arguments; for several runs per side give a directory or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
 	}
 	effect, err := parseShare("--min-effect", *c.effect)
 	if err != nil {
@@ -115,7 +117,7 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	if err := engine.NotComparable(args[0], args[1], d); err != nil && !*c.force {
-		return &statusError{status: NoVerdict, err: fmt.Errorf("%w; --force takes the verdicts anyway", err)}
+		return &statusError{status: NoVerdict, err: fmt.Errorf("%w; --force compares anyway", err)}
 	}
 	return nil
 }
@@ -157,13 +159,13 @@ func diffNext(d *compare.Difference) []page.Advice {
 	}
 	after := pages.ShellWord(d.After.Runs[0])
 	if d.Step == nil {
-		return []page.Advice{{Command: "lacuna kernel " + after, Why: "what is left to repair"}}
+		return []page.Advice{{Command: "lacuna kernel " + after, Why: "what is left to fix"}}
 	}
 	var out []page.Advice
 	if d.Comparable && d.Step.Verdict == compare.Undecided {
-		why := "with several captures a side, each in a folder of its own"
+		why := "with several captures per side, each side in its own folder"
 		if n := d.Step.RunsNeeded; n > 0 {
-			why = fmt.Sprintf("with about %d captures a side, each side in a folder of its own", n)
+			why = fmt.Sprintf("with about %d captures per side, each side in its own folder", n)
 		}
 		out = append(out, page.Advice{Command: "lacuna diff before/ after/", Why: why})
 	}
@@ -185,7 +187,7 @@ func readWhatIf(path string) (*report.WhatIf, error) {
 	}
 	w := new(report.WhatIf)
 	if err := json.Unmarshal(text, w); err != nil || w.Schema == 0 {
-		return nil, fmt.Errorf("--predicted %s: is no answer of lacuna whatif --format json", path)
+		return nil, fmt.Errorf("--predicted %s: is not the output of lacuna whatif --format json", path)
 	}
 	return w, nil
 }

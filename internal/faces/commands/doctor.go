@@ -18,28 +18,28 @@ import (
 
 var doctorCommand = Command{
 	Name:  "doctor",
-	Title: "Say what capture needs, what is missing here, and what mends it",
+	Title: "Check this machine for what capture needs",
 	Doc: `
-Looks at what capture and analysis need: the NVIDIA driver, its GPUs, every copy
-of CUPTI with the faults that its version is known for, the library that lacuna
-record loads, other tools that hold CUPTI or the counters, permission to read
-counters, Nsight Systems and Compute, sampling of the CPU, Python and PyTorch,
-CPUs, memory and disk, the container. For each thing it says how it is, what it
-costs that it is so, and the command that mends it. Nothing is changed, nothing
-is recorded, and it works where there is no GPU.
+Checks what capture and analysis need: the NVIDIA driver and its GPUs; every
+copy of CUPTI, with the known faults of its version; the library that lacuna
+record loads; other tools that hold CUPTI or the counters; permission to read
+counters; Nsight Systems and Nsight Compute; CPU sampling; Python and PyTorch;
+CPUs, memory, disk and container. Each entry shows the state, what it costs, and
+the command that fixes it. doctor changes nothing, records nothing, and works
+without a GPU.
 
-A thing is ok, limited (there, but not for all), missing, broken (there, but it
-does not work) or unknown (what would tell is not there).`,
+States are ok, limited (works, but not for everything), missing, broken (there,
+but does not work) and unknown (cannot be checked here).`,
 	Examples: []string{
 		"lacuna doctor",
 		"lacuna doctor --for record --format json",
 	},
 	Complete: map[string]func() []string{"format": doctorFormats, "for": purposeNames},
-	No:       "something that record needs is missing; with --for, that one of the named needs",
+	No:       "record (with --for: one of the purposes) does not work here",
 	Setup: func(flags *pflag.FlagSet) Run {
-		format := flags.String("format", "text", "`FORMAT` is text or json")
-		purposes := flags.StringSlice("for", nil, "only what `PURPOSE` needs: record, ncu or sample; several with commas")
-		deep := flags.Bool("deep", false, "start CUDA and import torch, in processes of their own: takes seconds")
+		format := flags.String("format", "text", "output `FORMAT`: text or json")
+		purposes := flags.StringSlice("for", nil, "check only what `PURPOSE` needs: record, ncu or sample; several with commas")
+		deep := flags.Bool("deep", false, "also start CUDA and import torch, in separate processes: takes seconds")
 		return func(ctx context.Context, env *Env, _ []string) error {
 			if err := oneOf("--format", *format, doctorFormats()); err != nil {
 				return err
@@ -99,7 +99,7 @@ func recordingLibrary(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	how := map[agent.How]string{agent.Prebuilt: "carried by this lacuna", agent.Compiled: "compiled here", agent.Cached: "compiled here before"}[lib.How]
+	how := map[agent.How]string{agent.Prebuilt: "part of this build of lacuna", agent.Compiled: "compiled here", agent.Cached: "compiled here earlier"}[lib.How]
 	if lib.Compiler != "" {
 		how += " by " + strings.TrimSpace(lib.Compiler)
 	}

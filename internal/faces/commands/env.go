@@ -32,10 +32,10 @@ type Env struct {
 
 // commonFlags declares the flags that all commands share.
 func (e *Env) commonFlags(flags *pflag.FlagSet) {
-	flags.StringVarP(&e.output, "output", "o", "", "write the result to `FILE` instead of stdout; .gz and .zst are packed")
-	flags.StringVar(&e.color, "color", "auto", "colours: `WHEN` is auto, always or never")
-	flags.IntVar(&e.width, "width", 0, "lay text out for `N` columns (default: the terminal's, else 100)")
-	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no remarks on stderr, only errors")
+	flags.StringVarP(&e.output, "output", "o", "", "write the result to `FILE` instead of stdout; .gz and .zst are compressed")
+	flags.StringVar(&e.color, "color", "auto", "use colours: `WHEN` is auto, always or never")
+	flags.IntVar(&e.width, "width", 0, "lay out text for `N` columns (default: the terminal's, else 100)")
+	flags.BoolVarP(&e.quiet, "quiet", "q", false, "print only errors to stderr: no progress, no remarks")
 }
 
 // checkFlags refuses values that no command takes, and to write over one of the inputs.
@@ -54,7 +54,7 @@ func (e *Env) checkFlags(inputs []string) error {
 	}
 	for _, path := range inputs {
 		if in, err := os.Stat(path); err == nil && os.SameFile(in, out) {
-			return errCall("-o %s: is an input too", e.output)
+			return errCall("-o %s: is also an input; name another file", e.output)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 var exportCommand = Command{
 	Name:  "export",
 	Args:  "INPUT",
-	Title: "Convert a capture: text lines, or JSON for Perfetto",
+	Title: "Convert a capture to text lines, or to JSON for Perfetto",
 	Doc:   exportDoc(),
 	Examples: []string{
 		"lacuna export run.sqlite --to chrome -o timeline.json.gz",
@@ -23,10 +23,10 @@ var exportCommand = Command{
 	},
 	Complete: map[string]func() []string{"to": exporters.Names},
 	Setup: func(flags *pflag.FlagSet) Run {
-		to := flags.String("to", "", "`FORMAT` is "+strings.Join(exporters.Names(), " or "))
+		to := flags.String("to", "", "output `FORMAT`: "+strings.Join(exporters.Names(), " or "))
 		return func(ctx context.Context, env *Env, args []string) error {
 			if *to == "" {
-				return errCall("export: say what to make: --to %s", strings.Join(exporters.Names(), " or --to "))
+				return errCall("export: no format given; try --to %s", strings.Join(exporters.Names(), " or --to "))
 			}
 			if err := oneOf("--to", *to, exporters.Names()); err != nil {
 				return err

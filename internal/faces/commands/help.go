@@ -10,7 +10,7 @@ import (
 var helpCommand = Command{
 	Name:  "help",
 	Args:  "[COMMAND [SUBCOMMAND]]",
-	Title: "Explain a command; also as a man page",
+	Title: "Show the help of a command, as text, Markdown or a man page",
 	Examples: []string{
 		"lacuna help report",
 		"lacuna help history add",
@@ -18,7 +18,7 @@ var helpCommand = Command{
 	},
 	Complete: map[string]func() []string{"format": helpFormats},
 	Setup: func(flags *pflag.FlagSet) Run {
-		format := flags.String("format", "text", "`FORMAT` is text, markdown or man")
+		format := flags.String("format", "text", "output `FORMAT`: text, markdown or man")
 		return func(_ context.Context, env *Env, args []string) error {
 			if err := oneOf("--format", *format, helpFormats()); err != nil {
 				return err

@@ -29,18 +29,18 @@ func exitText(c *Command) string {
 // rootHelp is the help of the program itself.
 func rootHelp(env *Env) string {
 	var b strings.Builder
-	b.WriteString("lacuna reads GPU profiles and says where a step's time goes.\n\nUsage: lacuna COMMAND [flags] ...\n\n")
-	b.WriteString("  lacuna demo                      try it: a small real capture is built in\n")
-	b.WriteString("  lacuna report trace.json.gz      the answer for your own capture\n")
+	b.WriteString("lacuna reads GPU profiles and shows where a step's time goes.\n\nUsage: lacuna COMMAND [flags] ...\n\n")
+	b.WriteString("  lacuna demo                      try it on a small real capture, built in\n")
+	b.WriteString("  lacuna report trace.json.gz      analyse your own capture\n")
 	b.WriteString("  lacuna kernel gemm.ncu-rep       why a kernel is slow\n")
-	b.WriteString("  lacuna diff before/ after/       what changed, and whether it is real\n")
-	b.WriteString("  lacuna stats run.sqlite --list   every table there is\n\nCommands:\n")
+	b.WriteString("  lacuna diff before/ after/       compare: what changed, and is it real\n")
+	b.WriteString("  lacuna stats run.sqlite --list   list all tables\n\nCommands:\n")
 	for _, c := range env.shelf {
 		fmt.Fprintf(&b, "  %-12s%s\n", c.Name, c.Title)
 	}
-	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json) or an Nsight Systems export\n(*.sqlite), REPORT one of Nsight Compute (*.ncu-rep), as it is or packed (.gz,\n.zst); - is stdin.\n")
+	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json), an Nsight Systems export (*.sqlite)\nor a recording of lacuna record (*.lacuna). REPORT is an Nsight Compute report\n(*.ncu-rep). Files may be compressed (.gz, .zst); - is stdin.\n")
 	b.WriteString("\nFlags of every command:\n" + flagUsages(env.root.PersistentFlags()))
-	b.WriteString("\nlacuna COMMAND --help tells more.\n\nExit status, everywhere: 0 done, 1 the answer is no, 2 wrong call or input,\n3 no verdict.\n")
+	b.WriteString("\nlacuna COMMAND --help has the details.\n\nExit status: 0 done, 1 the answer is no, 2 wrong call or input, 3 no verdict.\n")
 	return b.String()
 }
 
@@ -62,7 +62,7 @@ func helpText(t topic) string {
 		for _, s := range t.subs {
 			fmt.Fprintf(&b, "  %-13s%s\n", s.Name, s.Title)
 		}
-		fmt.Fprintf(&b, "\nlacuna %s SUBCOMMAND --help has the flags and examples of one.\n", t.path)
+		fmt.Fprintf(&b, "\nlacuna %s SUBCOMMAND --help has its flags and examples.\n", t.path)
 	}
 	if t.own.HasAvailableFlags() {
 		b.WriteString("\nFlags:\n" + flagUsages(t.own))

@@ -15,26 +15,27 @@ import (
 var historyCommand = Command{
 	Name:  "history",
 	Args:  "SUBCOMMAND ...",
-	Title: "Keep what was measured over commits; say when a measure moved",
+	Title: "Keep measurements over commits; find where a measure shifted",
 	Doc: `
 The history is an SQLite file, lacuna.db in your data folder, or what --store
 or LACUNA_STORE names: a path, or postgres://USER@HOST/DATABASE for a team.
-Runs of one program on one kind of machine (GPUs, major version of the driver,
-clocks), on one branch, under one profiler are a series: others are never
-compared with them. Runs stand in the order of their commits' times: late ones
-find their place.
 
-A baseline is the last runs of the level that a measure is meant to have. A
-change for the better moves it. One for the worse does only when acknowledged.
-docs/history.md has an example from first run to blame.`,
+A series is the runs of one program on one kind of machine (GPUs, major version
+of the driver, clocks), on one branch, under one profiler. Runs are compared
+only within a series. They are ordered by the time of their commits, whenever
+they are added.
+
+The baseline of a measure is the last runs at its accepted level. A change for
+the better moves the level by itself, a change for the worse only when it is
+acknowledged. docs/history.md has an example from first run to blame.`,
 	Examples: []string{
 		"lacuna history add run.sqlite --program train.py",
 		"lacuna history list",
 		"lacuna history plot step",
 		"lacuna history baseline step kernel:*",
 	},
-	No:        "nothing moved (blame)",
-	NoVerdict: "too few runs to tell (blame)",
+	No:        "no measure shifted (blame)",
+	NoVerdict: "too few runs to decide (blame)",
 	Sub: []*Command{
 		historyAddCommand, historyListCommand, historyShowCommand, historyPlotCommand, historyBaselineCommand, historyBlameCommand,
 		historyAcknowledgeCommand, historyRejectCommand, historyExportCommand, historyPruneCommand,
@@ -43,12 +44,12 @@ docs/history.md has an example from first run to blame.`,
 
 // storeFlag declares --store, which every subcommand of history takes.
 func storeFlag(flags *pflag.FlagSet) *string {
-	return flags.String("store", "", "the history: a `PLACE` is a path or a PostgreSQL DSN")
+	return flags.String("store", "", "use the history at `PLACE`, a path or a PostgreSQL DSN")
 }
 
 // sheetFormat declares the --format of subcommands that print tables.
 func sheetFormat(flags *pflag.FlagSet) *string {
-	return choose(flags, "format", "`FORMAT` is text, markdown, csv or json", "text", "markdown", "csv", "json")
+	return choose(flags, "format", "output `FORMAT`: text, markdown, csv or json", "text", "markdown", "csv", "json")
 }
 
 // lastFlag declares --last, of subcommands that look at the last runs.
@@ -58,7 +59,7 @@ func lastFlag(flags *pflag.FlagSet, usual int) *int {
 
 // effectFlag declares --min-effect.
 func effectFlag(flags *pflag.FlagSet) *string {
-	return flags.String("min-effect", "1%", "changes under `SHARE` of the level before are none")
+	return flags.String("min-effect", "1%", "ignore changes below `SHARE` of the level before")
 }
 
 // A historySeries is the flags that choose series of a store.
@@ -70,7 +71,7 @@ func seriesFlags(flags *pflag.FlagSet) historySeries {
 	return historySeries{
 		store:   storeFlag(flags),
 		program: flags.String("program", "", "only series of the program `NAME`"),
-		machine: flags.String("machine", "", "only series on machines like `GLOB`: H100, '*driver 580*'"),
+		machine: flags.String("machine", "", "only series on machines that match `GLOB`: H100, '*driver 580*'"),
 		branch:  flags.String("branch", "", "only series of the branch `NAME`"),
 		tool:    flags.String("profiler", "", "only series under the profiler `NAME`, or none"),
 	}
@@ -138,9 +139,9 @@ func unknownMeasure(ctx context.Context, s *history.Store, series history.Series
 		names = append(names, m.Name)
 	}
 	if near, ok := nearest(words[0], names); ok {
-		return errCall("%s: no measure of %s is called that; did you mean %s?", words[0], series, near)
+		return errCall("%s: %s has no such measure; did you mean %s?", words[0], series, near)
 	}
-	return errCall("%s: no measure of %s is called that; there are %s", words[0], series, firstFew(names))
+	return errCall("%s: %s has no such measure (has %s)", words[0], series, firstFew(names))
 }
 
 // firstFew is the first names of a list.

@@ -15,16 +15,16 @@ var historyAcknowledgeCommand = &Command{
 	Name:    "acknowledge",
 	Aliases: []string{"accept"},
 	Args:    "COMMIT|RUN [GLOB...]",
-	Title:   "Say that from a commit on measures are as they should be",
+	Title:   "Accept the levels of measures from a commit on",
 	Doc: `
-Baselines of the measures begin anew there. Without GLOB, that is all measures.
-accept is another name of this subcommand.`,
+The baselines of the measures start again at that commit. Without GLOB, this
+covers all measures. accept is another name of this subcommand.`,
 	Examples: []string{
 		`lacuna history acknowledge 4f2a91c`,
 		`lacuna history acknowledge 4f2a91c step --note "checkpointing is on"`,
 	},
 	Setup: func(flags *pflag.FlagSet) Run {
-		c := &historyAcknowledgeCall{historySeries: seriesFlags(flags), note: flags.String("note", "", "why, as `TEXT`")}
+		c := &historyAcknowledgeCall{historySeries: seriesFlags(flags), note: flags.String("note", "", "the reason, as `TEXT`")}
 		return c.run
 	},
 }
@@ -37,7 +37,7 @@ type historyAcknowledgeCall struct {
 
 func (c *historyAcknowledgeCall) run(ctx context.Context, env *Env, args []string) error {
 	if len(args) == 0 {
-		return errCall("history acknowledge: want COMMIT or RUN")
+		return errCall("history acknowledge: no COMMIT or RUN given; lacuna history list shows them")
 	}
 	s, err := c.open(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *historyAcknowledgeCall) run(ctx context.Context, env *Env, args []strin
 		}
 	}
 	if len(done) == 0 {
-		return errCall("history acknowledge %s: no run of %s is of it", args[0], c.filter())
+		return errCall("history acknowledge %s: no run of %s belongs to it", args[0], c.filter())
 	}
 	return env.write(func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "from %s on %s is as it should be: %s\n", commitOr(found[0]), strings.Join(globs, ", "), strings.Join(done, "; "))

@@ -18,7 +18,7 @@ import (
 var historyAddCommand = &Command{
 	Name:  "add",
 	Args:  "INPUT...",
-	Title: "Keep the runs in captures, kernel reports and measure files",
+	Title: "Add the runs in captures, kernel reports and measure files",
 	Doc: `
 Commit and branch come from git, unless --commit and --branch are given.`,
 	Examples: []string{
@@ -28,14 +28,14 @@ Commit and branch come from git, unless --commit and --branch are given.`,
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := &historyAddCall{
 			store:   storeFlag(flags),
-			format:  choose(flags, "format", "`FORMAT` is text or json", "text", "json"),
-			program: flags.String("program", "", "what ran is `NAME`, where the input does not say"),
-			branch:  flags.String("branch", "", "the runs' branch is `NAME`"),
-			commit:  flags.String("commit", "", "the runs' `COMMIT`, if it is not git's HEAD"),
-			labels:  flags.StringArray("label", nil, "say also `NAME=VALUE` of the runs; may be repeated"),
-			steps:   flags.String("steps", "", "of captures, only the steps at positions `A:B`"),
-			pattern: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			rank:    optionalInt(flags, "rank", "of recordings of several ranks, rank `N` (default the slowest)"),
+			format:  choose(flags, "format", "output `FORMAT`: text or json", "text", "json"),
+			program: flags.String("program", "", "`NAME` of the program, if the input has none"),
+			branch:  flags.String("branch", "", "`NAME` of the branch of the runs (default: from git)"),
+			commit:  flags.String("commit", "", "`COMMIT` of the runs (default: git's HEAD)"),
+			labels:  flags.StringArray("label", nil, "label the runs with `NAME=VALUE`; may be repeated"),
+			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
+			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several (default the slowest)"),
 		}
 		return c.run
 	},
@@ -50,7 +50,7 @@ type historyAddCall struct {
 
 func (c *historyAddCall) run(ctx context.Context, env *Env, args []string) error {
 	if len(args) == 0 {
-		return errCall("history add: want INPUT")
+		return errCall("history add: no INPUT given; try lacuna history add run.sqlite")
 	}
 	labels, err := parseLabels(*c.labels)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *historyAddCall) saved(w io.Writer, s *history.Store, entries []history.
 	}
 	there := ""
 	if present > 0 {
-		there = fmt.Sprintf("; %d of them there already", present)
+		there = fmt.Sprintf("; %d of them were there already", present)
 	}
 	_, err := fmt.Fprintf(w, "%s added%s to %s%s\n", runs, at, s.Name, there)
 	return err
@@ -148,7 +148,7 @@ func (c *historyAddCall) entries(ctx context.Context, env *Env, runs []*measure.
 		out = append(out, history.Entry{Run: r, Commit: at.commit, Branch: firstOf(*c.branch, own("branch"), at.branch), CommitAt: at.at})
 	}
 	if unknown != "" {
-		env.remark("history add: no commit is known (%s): runs stand by their time, and blame can name no commit; --commit says it", unknown)
+		env.remark("history add: the commit is unknown (%s): runs are ordered by their time, and blame cannot name a commit; give it with --commit", unknown)
 	}
 	if ask("").dirty && *c.commit == "" {
 		env.remark("history add: tracked files differ from HEAD: the runs are labelled dirty=yes")

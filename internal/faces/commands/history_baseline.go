@@ -12,14 +12,14 @@ import (
 var historyBaselineCommand = &Command{
 	Name:  "baseline",
 	Args:  "[GLOB...]",
-	Title: "Print the levels that new runs are held against",
+	Title: "Print the levels that new runs are compared with",
 	Examples: []string{
 		"lacuna history baseline",
 		"lacuna history baseline step kernel:* --window 20",
 	},
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := seriesFlags(flags)
-		format, window := sheetFormat(flags), countFlag(flags, "window", history.Window, "of the last `N` runs of the level")
+		format, window := sheetFormat(flags), countFlag(flags, "window", history.Window, "use the last `N` runs at the level")
 		return func(ctx context.Context, env *Env, args []string) error {
 			s, series, err := c.series(ctx)
 			if err != nil {

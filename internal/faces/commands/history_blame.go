@@ -14,21 +14,21 @@ import (
 var historyBlameCommand = &Command{
 	Name:  "blame",
 	Args:  "[GLOB...]",
-	Title: "Name the commits between which measures moved",
+	Title: "Find the commits between which measures shifted",
 	Doc: `
-A move is a shift, a drift, or a single run that is off. Printed is how much a
-measure moved, and what moved with it.`,
+A measure can shift, drift, or have a single outlier. For each, blame shows how
+much the measure changed, between which commits, and what changed with it.`,
 	Examples: []string{
 		"lacuna history blame",
 		"lacuna history blame step --last 100 --min-effect 2%",
 	},
-	No:        "nothing moved",
-	NoVerdict: "too few runs to tell",
+	No:        "no measure shifted",
+	NoVerdict: "too few runs to decide",
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := &historyBlameCall{
 			historySeries: seriesFlags(flags),
 			format:        sheetFormat(flags),
-			last:          countFlag(flags, "last", 0, "look at the last `N` runs (default 500; of all measures 200)"),
+			last:          countFlag(flags, "last", 0, "look at the last `N` runs (default 500; 200 for all measures)"),
 			effect:        effectFlag(flags),
 		}
 		return c.run

@@ -23,7 +23,7 @@ var historyExportCommand = &Command{
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := &historyExportCall{
 			historySeries: seriesFlags(flags),
-			format: choose(flags, "format", "`FORMAT` is text or json, both lacuna.metrics/1, or csv",
+			format: choose(flags, "format", "output `FORMAT`: text or json, both lacuna.metrics/1, or csv",
 				"text", "json", "csv"),
 			last: lastFlag(flags, historyLast),
 		}

@@ -27,7 +27,7 @@ func askGit(ctx context.Context, commit string) checkout {
 	if err != nil {
 		why := "not in a git repository"
 		if _, missing := exec.LookPath("git"); missing != nil {
-			why = "there is no git"
+			why = "git is not installed"
 		}
 		return checkout{commit: commit, branch: ciBranch(), why: why}
 	}

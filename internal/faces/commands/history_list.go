@@ -9,7 +9,7 @@ import (
 
 var historyListCommand = &Command{
 	Name:  "list",
-	Title: "Print the series, and the last runs",
+	Title: "Print the series and the last runs",
 	Examples: []string{
 		"lacuna history list",
 		"lacuna history list --program train.py --last 50",

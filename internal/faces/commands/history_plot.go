@@ -20,7 +20,7 @@ var historyPlotCommand = &Command{
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := &historyPlotCall{
 			historySeries: seriesFlags(flags),
-			format:        choose(flags, "format", "`FORMAT` is text or svg", "text", "svg"),
+			format:        choose(flags, "format", "output `FORMAT`: text or svg", "text", "svg"),
 			last:          lastFlag(flags, historyLast),
 			effect:        effectFlag(flags),
 		}
@@ -37,7 +37,7 @@ type historyPlotCall struct {
 
 func (c *historyPlotCall) run(ctx context.Context, env *Env, args []string) error {
 	if len(args) == 0 {
-		return errCall("history plot: want MEASURE")
+		return errCall("history plot: no MEASURE given; try lacuna history plot step")
 	}
 	effect, err := parseShare("--min-effect", *c.effect)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *historyPlotCall) run(ctx context.Context, env *Env, args []string) erro
 	}
 	const most = 50
 	if len(courses) > most {
-		return errCall("history plot: %d measures are called like that, at most %d are drawn; give fewer", len(courses), most)
+		return errCall("history plot: %d measures match, at most %d can be drawn; give fewer", len(courses), most)
 	}
 	return env.write(func(w io.Writer) error {
 		if *c.format == "svg" {

@@ -21,9 +21,9 @@ var historyPruneCommand = &Command{
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := &historyPruneCall{
 			historySeries: seriesFlags(flags),
-			before:        flags.String("before", "", "runs that stand before `DATE` (2026-11-21)"),
-			keep:          countFlag(flags, "keep", 0, "all but the last `N` runs of each series"),
-			dry:           flags.Bool("dry-run", false, "only say what would be removed"),
+			before:        flags.String("before", "", "remove runs before `DATE` (2026-11-21)"),
+			keep:          countFlag(flags, "keep", 0, "keep only the last `N` runs of each series"),
+			dry:           flags.Bool("dry-run", false, "only show how many would be removed"),
 		}
 		return c.run
 	},
@@ -39,7 +39,7 @@ type historyPruneCall struct {
 
 func (c *historyPruneCall) run(ctx context.Context, env *Env, _ []string) error {
 	if (*c.before == "") == (*c.keep == 0) {
-		return errCall("history prune: want --keep N or --before DATE, one of them")
+		return errCall("history prune: want one of --keep N and --before DATE")
 	}
 	var before int64
 	if *c.before != "" {
@@ -80,7 +80,7 @@ func (c *historyPruneCall) run(ctx context.Context, env *Env, _ []string) error 
 	}
 	stay := ""
 	if left := len(gone) - n; left > 0 {
-		stay = fmt.Sprintf("; %d stay, from which on a level was acknowledged", left)
+		stay = fmt.Sprintf("; %d stay: an acknowledged level starts there", left)
 	}
 	return env.write(func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%d run(s) %s%s\n", n, said, stay)

@@ -13,7 +13,7 @@ import (
 var historyRejectCommand = &Command{
 	Name:  "reject",
 	Args:  "RUN|COMMIT...",
-	Title: "Leave runs out of everything, or take them back in",
+	Title: "Exclude runs from everything, or take them back in",
 	Examples: []string{
 		"lacuna history reject 4f2a91c",
 		"lacuna history reject 4f2a91c --undo",
@@ -22,7 +22,7 @@ var historyRejectCommand = &Command{
 		store, undo := storeFlag(flags), flags.Bool("undo", false, "take the runs back in")
 		return func(ctx context.Context, env *Env, args []string) error {
 			if len(args) == 0 {
-				return errCall("history reject: want RUN")
+				return errCall("history reject: no RUN or COMMIT given; lacuna history list shows them")
 			}
 			s, err := openHistory(ctx, *store)
 			if err != nil {
@@ -40,7 +40,7 @@ var historyRejectCommand = &Command{
 			if err := s.Reject(ctx, runs, !*undo); err != nil {
 				return err
 			}
-			what := "left out from now on"
+			what := "excluded from now on"
 			if *undo {
 				what = "counted again"
 			}

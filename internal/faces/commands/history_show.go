@@ -11,9 +11,9 @@ import (
 var historyShowCommand = &Command{
 	Name:  "show",
 	Args:  "RUN|COMMIT...",
-	Title: "Print what was measured of runs",
+	Title: "Print the measures of runs",
 	Doc: `
-A run is named by the first letters of its key, which list prints, or of its
+A run is named by the first letters of its key, which list prints, or by its
 commit.`,
 	Examples: []string{
 		"lacuna history show 4f2a91c",
@@ -23,7 +23,7 @@ commit.`,
 		store, format := storeFlag(flags), sheetFormat(flags)
 		return func(ctx context.Context, env *Env, args []string) error {
 			if len(args) == 0 {
-				return errCall("history show: want RUN or COMMIT")
+				return errCall("history show: no RUN or COMMIT given; lacuna history list shows them")
 			}
 			s, err := openHistory(ctx, *store)
 			if err != nil {

@@ -16,14 +16,14 @@ import (
 var infoCommand = Command{
 	Name:  "info",
 	Args:  "INPUT...",
-	Title: "Say what a capture holds, who made it and what it lacks",
+	Title: "Show what a capture holds, what made it and what it lacks",
 	Examples: []string{
 		"lacuna info trace.json.gz",
 		"lacuna info run.sqlite --format json",
 	},
 	Complete: map[string]func() []string{"format": infoFormats},
 	Setup: func(flags *pflag.FlagSet) Run {
-		format := flags.String("format", "text", "`FORMAT` is text or json (a list if there are several inputs)")
+		format := flags.String("format", "text", "output `FORMAT`: text or json (a list if there are several inputs)")
 		return func(ctx context.Context, env *Env, args []string) error {
 			if err := oneOf("--format", *format, infoFormats()); err != nil {
 				return err

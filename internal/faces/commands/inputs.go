@@ -41,7 +41,7 @@ func needInputs(command string, args []string) error {
 		}
 	}
 	if stdin > 1 {
-		return errCall("%s: stdin (-) can be read once only", command)
+		return errCall("%s: stdin (-) can be read only once", command)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func compileRange(pattern string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, errCall("--step-range %s: is no regular expression: %w", pattern, err)
+		return nil, errCall("--step-range %s: is not a regular expression: %w", pattern, err)
 	}
 	return re, nil
 }
@@ -89,7 +89,7 @@ func compileRange(pattern string) (*regexp.Regexp, error) {
 // checkRank refuses numbers that are no rank.
 func checkRank(command string, rank int) error {
 	if rank < -1 || rank > math.MaxInt32 {
-		return errCall("%s: --rank counts from 0, and ends at %d", command, math.MaxInt32)
+		return errCall("%s: --rank %d: want 0 to %d", command, rank, math.MaxInt32)
 	}
 	return nil
 }

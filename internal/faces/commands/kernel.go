@@ -21,22 +21,22 @@ import (
 var kernelCommand = Command{
 	Name:  "kernel",
 	Args:  "REPORT... | --from TRACE -- CMD...",
-	Title: "Say why a kernel is slow, and what which repair would buy",
+	Title: "Find why a kernel is slow and what a fix would gain",
 	Doc: `
-REPORT is what Nsight Compute writes: a .ncu-rep file, or the CSV of ncu's raw
+REPORT is written by Nsight Compute: a .ncu-rep file, or the CSV of ncu's raw
 or details page. Nsight Compute itself is not needed.
 
-Of each kernel it says what limits it, what to repair and how long it would then
-take, with the source lines where the time goes. Launches of one function with
-one grid and block are one kernel: what is printed is of the launch of median
-time. What a report lacks is named, with the --section of ncu that collects it.
+For each kernel it shows the bottleneck, the fixes, the predicted time with each
+fix, and the source lines where the time goes. Launches of one function with one
+grid and block count as one kernel; figures are of the launch of median time.
+If a report lacks data, the --section of ncu that collects it is named.
 
-With --page it prints the pages of ncu itself, cell by cell. With --what-if it
-calculates the occupancy that other resources would give.
+--page prints the pages of ncu itself, cell by cell. --what-if calculates the
+occupancy with other resources.
 
-With --from it makes the reports: it chooses the hottest kernels of a timeline,
-those that findings name first, and a launch of each in a warm step, runs the
-program under ncu, and says what each repair would save of a step.
+--from makes the reports. It chooses the hottest kernels of a timeline, those
+that findings name first, and one launch of each in a warm step. It runs the
+program under ncu and shows what each fix would save per step.
 
 To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 	Examples: []string{
@@ -49,21 +49,21 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 		"lacuna kernel --from run.sqlite --top 2 --dry-run -- python train.py",
 	},
 	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names, "units": pageUnits, "view": pageViews},
-	No:       "no launch or line is what was asked for",
+	No:       "no launch or source line matches",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := kernelCall{
-			kernel:  flags.String("kernel", "", "only kernels in whose name `REGEX` occurs"),
+			kernel:  flags.String("kernel", "", "only kernels whose names match `REGEX`"),
 			launch:  optionalInt(flags, "launch", "only launch `N` of the report, from 0"),
-			sort:    flags.String("sort", kernelreport.SortTime, "`ORDER` of kernels: time, gain (what repairs save) or name"),
+			sort:    flags.String("sort", kernelreport.SortTime, "`ORDER` of kernels: time, gain (time saved by fixes) or name"),
 			top:     flags.Int("top", 0, "at most `N` kernels in detail (default 3, json and csv all)"),
-			format:  flags.String("format", "text", "`FORMAT` is text, json, csv or markdown"),
-			verbose: flags.BoolP("verbose", "v", false, "all that is known of every finding, and what the profiler's own rules said"),
-			svg:     flags.String("svg", "", "draw the roofline into `FILE` too"),
-			source:  flags.String("source", "", "what was counted of source `LINE`, a number or FILE:NUMBER, and of its instructions"),
-			whatIf:  flags.String("what-if", "", "the occupancy with other `RESOURCES`: regs=64,smem=32k,block=256"),
+			format:  flags.String("format", "text", "output `FORMAT`: text, json, csv or markdown"),
+			verbose: flags.BoolP("verbose", "v", false, "show every finding in full, and the findings of ncu's own rules"),
+			svg:     flags.String("svg", "", "also draw the roofline into `FILE`"),
+			source:  flags.String("source", "", "show the counters of source `LINE`, a number or FILE:NUMBER, and of its instructions"),
+			whatIf:  flags.String("what-if", "", "show the occupancy with other `RESOURCES`: regs=64,smem=32k,block=256"),
 			page:    flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
-			units:   flags.String("units", "auto", "of a page: `UNITS` are auto or base"),
-			view:    flags.String("view", "", "of the source page: `VIEW` is sass, cuda or cuda,sass"),
+			units:   flags.String("units", "auto", "`UNITS` of --page: auto or base"),
+			view:    flags.String("view", "", "`VIEW` of --page source: sass, cuda or cuda,sass"),
 			from:    kernelFromFlags(flags),
 		}
 		return call.run
@@ -144,20 +144,20 @@ func (c kernelCall) options() (kernelreport.Options, error) {
 	opt := kernelreport.Options{Launch: *c.launch, Sort: *c.sort}
 	switch {
 	case *c.launch < -1:
-		return opt, errCall("kernel: --launch counts from 0")
+		return opt, errCall("kernel: --launch %d: want 0 or more", *c.launch)
 	case *c.top < 0:
 		return opt, errCall("--top %d: want a number of kernels", *c.top)
 	case *c.page == "" && *c.view != "":
-		return opt, errCall("--view %s: is for --page source", *c.view)
+		return opt, errCall("--view %s: goes with --page source", *c.view)
 	case *c.page == "" && *c.units != "auto":
-		return opt, errCall("--units %s: is for --page raw and --page details", *c.units)
+		return opt, errCall("--units %s: goes with --page raw or --page details", *c.units)
 	case given(*c.page, *c.whatIf, *c.source) > 1 || *c.svg != "" && given(*c.page, *c.whatIf, *c.source) > 0:
-		return opt, errCall("kernel: --page, --what-if, --source and --svg are one at a time")
+		return opt, errCall("kernel: --page, --what-if, --source and --svg exclude each other; give one")
 	}
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
 		if err != nil {
-			return opt, errCall("--kernel %s: is no regular expression: %w", *c.kernel, err)
+			return opt, errCall("--kernel %s: is not a regular expression: %w", *c.kernel, err)
 		}
 		opt.Kernel = re
 	}
@@ -251,7 +251,7 @@ func (c kernelCall) draw(env *Env, r *kernelreport.Report) error {
 		return err
 	}
 	if !drawn {
-		return &statusError{No, fmt.Errorf("--svg %s: not drawn: no kernel here has counted floating-point work with its bytes; get it with ncu --set full", *c.svg)}
+		return &statusError{No, fmt.Errorf("--svg %s: not drawn: no kernel here has counts of floating-point work and bytes; collect them with ncu --set full", *c.svg)}
 	}
 	return writeTo(*c.svg, func() (*os.File, error) { return os.Create(*c.svg) }, func(w io.Writer) error { return writeText(w, text.String()) })
 }

@@ -26,9 +26,9 @@ type kernelFrom struct {
 
 func kernelFromFlags(flags *pflag.FlagSet) kernelFrom {
 	return kernelFrom{
-		from:    flags.String("from", "", "run what follows -- under ncu and profile the hottest kernels of `TRACE`, a timeline of the same program"),
-		pattern: flags.String("step-range", "", "with --from, ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-		reports: flags.String("reports", "", "with --from, the reports are `NAME`-1.ncu-rep and so on (default: from the timeline's name)"),
+		from:    flags.String("from", "", "run the command after -- under ncu and profile the hottest kernels of `TRACE`, a timeline of the same program"),
+		pattern: flags.String("step-range", "", "with --from, steps are the ranges named `NAME`, or that match /REGEXP/"),
+		reports: flags.String("reports", "", "with --from, write reports to `NAME`-1.ncu-rep and so on (default: from the timeline's name)"),
 		with:    flags.String("with-args", "", "with --from, more `OPTIONS` for ncu"),
 		dry:     flags.Bool("dry-run", false, "with --from, only print the ncu commands"),
 	}
@@ -38,9 +38,9 @@ func kernelFromFlags(flags *pflag.FlagSet) kernelFrom {
 func (k kernelFrom) unused() error {
 	switch {
 	case *k.dry:
-		return errCall("kernel --dry-run: is for --from TRACE: it prints the ncu commands that would be run")
+		return errCall("kernel --dry-run: goes with --from TRACE: it prints the ncu commands that would be run")
 	case given(*k.pattern, *k.reports, *k.with) > 0:
-		return errCall("kernel: --step-range, --reports and --with-args are for --from TRACE")
+		return errCall("kernel: --step-range, --reports and --with-args go with --from TRACE")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []s
 		return errCall("kernel --from %s: no program given; try lacuna kernel --from %s -- python train.py", *k.from, *k.from)
 	}
 	if *c.page != "" || *c.whatIf != "" || *c.source != "" || *c.svg != "" || *c.launch >= 0 {
-		return errCall("kernel --from: makes reports; --page, --what-if, --source, --svg and --launch are for reports that are there")
+		return errCall("kernel --from: makes new reports; --page, --what-if, --source, --svg and --launch read existing ones")
 	}
 	if err := oneOf("--format", *c.format, reportFormats()); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (k kernelFrom) plan(ctx context.Context, c kernelCall, job *engine.Job) (*l
 	if *c.kernel != "" {
 		re, err := regexp.Compile(*c.kernel)
 		if err != nil {
-			return nil, errCall("--kernel %s: is no regular expression: %w", *c.kernel, err)
+			return nil, errCall("--kernel %s: is not a regular expression: %w", *c.kernel, err)
 		}
 		wish.Keep = re.MatchString
 	}
@@ -161,7 +161,7 @@ func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *launchplan.Plan, run
 
 // pickWords tells of a kernel that is to be profiled.
 func pickWords(p *launchplan.Pick) string {
-	text := fmt.Sprintf("%s: %.3g ms of a step (%.1f %%)", p.Name, p.MsPerStep, 100*p.ShareOfStep)
+	text := fmt.Sprintf("%s: %.3g ms per step (%.1f %%)", p.Name, p.MsPerStep, 100*p.ShareOfStep)
 	if p.Grid != [3]int32{} {
 		text += fmt.Sprintf(", grid %d x %d x %d, block %d x %d x %d", p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0], p.Block[1], p.Block[2])
 	}
@@ -226,7 +226,7 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engin
 	}
 	var next []page.Advice
 	for _, path := range paths {
-		next = append(next, page.Advice{Command: "lacuna kernel " + pages.ShellWord(path), Why: "what else ncu counted, down to the source lines"})
+		next = append(next, page.Advice{Command: "lacuna kernel " + pages.ShellWord(path), Why: "everything else that ncu counted, down to the source lines"})
 	}
 	return env.show(*c.format, pages.JoinedKernels(r, next, pages.Detail{Whole: *c.verbose}), r)
 }

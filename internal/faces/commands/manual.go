@@ -49,7 +49,7 @@ func (e *Env) indexPage() string {
 		fmt.Fprintf(&b, "| [`lacuna %s`](%s.md) | %s |\n", c.Name, c.Name, c.Title)
 	}
 	b.WriteString("\nFlags of every command:\n\n" + block(flagUsages(e.root.PersistentFlags())))
-	b.WriteString("\nExit status, everywhere: 0 done, 1 the answer is no, 2 wrong call or input, 3 no verdict.\n")
+	b.WriteString("\nExit status of every command: 0 done, 1 the answer is no, 2 wrong call or input, 3 no verdict.\n")
 	return b.String()
 }
 
@@ -138,7 +138,7 @@ func manPage(t topic) string {
 
 func (e *Env) rootManPage() string {
 	var b strings.Builder
-	b.WriteString(".TH LACUNA 1\n.SH NAME\nlacuna \\- say where the time of a GPU program goes\n.SH SYNOPSIS\n.B lacuna\nCOMMAND [flags] ...\n.SH COMMANDS\n")
+	b.WriteString(".TH LACUNA 1\n.SH NAME\nlacuna \\- show where the time of a GPU program goes\n.SH SYNOPSIS\n.B lacuna\nCOMMAND [flags] ...\n.SH COMMANDS\n")
 	for _, c := range e.shelf {
 		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", c.Name, roff(c.Title))
 	}

@@ -18,27 +18,27 @@ import (
 
 var monitorCommand = Command{
 	Name:  "monitor",
-	Title: "Watch all GPUs: use, clocks, power, throttling, traffic, processes",
+	Title: "Watch all GPUs: utilization, clocks, power, throttling, processes",
 	Doc: `
-A live view of all GPUs of this machine, as the driver's management library
-(NVML) tells it; q or Ctrl-C ends it. Nothing is loaded into programs, and no
+A live view of all GPUs of this machine, read from the driver's management
+library (NVML); q or Ctrl-C ends it. Nothing is loaded into programs, and no
 permission is needed. Into a pipe or a file it writes one view after the other;
---format json writes an object a line, --format csv a row for each GPU.
+--format json writes one object per line, --format csv one row per GPU.
 
   util %        share of the driver's last period (1/6 to 1 s) in which a kernel
                 ran, as nvidia-smi's GPU-Util: not how many SMs were busy
   mem %         share of it in which device memory was read or written
-  memory GiB    in use, and in all
-  SM MHz        clock of the SMs now, and its highest
-  power W       drawn, and the limit that is enforced
+  memory GiB    in use, and total
+  SM MHz        SM clock now, and its maximum
+  power W       drawn, and the enforced limit
   PCIe GB/s     sent and received by the GPU, measured for 20 ms
-  NVLink GB/s   sent and received over all links since the last reading: data
+  NVLink GB/s   sent and received over all links since the last reading: payload
                 without protocol
 
-Under it stand what holds clocks down, in words, and the processes that compute
-on each GPU. "-" is what a device does not tell. A container often does not see
-processes. --listen serves the same to Prometheus, on this machine only unless
-another address is named.`,
+Below are the throttling reasons and the processes that compute on each GPU.
+"-" means that a device does not report a value. Containers often do not show
+processes. --listen serves the same to Prometheus, only on this machine unless
+another address is given.`,
 	Examples: []string{
 		"lacuna monitor --once",
 		"lacuna monitor --interval 500ms --count 3 --format csv",
@@ -48,10 +48,10 @@ another address is named.`,
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := monitorCall{
 			interval:   flags.Duration("interval", time.Second, "read every `TIME`"),
-			once:       flags.Bool("once", false, "read once and end"),
-			count:      flags.Int("count", 0, "end after `N` readings (default: at q or Ctrl-C)"),
-			format:     flags.String("format", "text", "`FORMAT` is text, json (an object a line) or csv"),
-			prometheus: flags.Bool("prometheus", false, "read once, written in Prometheus' text format"),
+			once:       flags.Bool("once", false, "read once and exit"),
+			count:      flags.Int("count", 0, "exit after `N` readings (default: at q or Ctrl-C)"),
+			format:     flags.String("format", "text", "output `FORMAT`: text, json (one object per line) or csv"),
+			prometheus: flags.Bool("prometheus", false, "read once and print in Prometheus' text format"),
 			listen:     flags.String("listen", "", "serve /metrics to Prometheus at `ADDR`: a port, or HOST:PORT"),
 		}
 		return call.run
@@ -77,11 +77,11 @@ func (c monitorCall) check() error {
 	case *c.count < 0:
 		return errCall("--count %d: want 1 or more", *c.count)
 	case *c.count > 0 && (*c.once || *c.prometheus):
-		return errCall("--count %d: is one reading too with --once and --prometheus; leave one of them away", *c.count)
+		return errCall("--count %d: --once and --prometheus read once; leave one of them out", *c.count)
 	case *c.prometheus && *c.format != "text":
-		return errCall("--prometheus and --format %s: want one of them", *c.format)
+		return errCall("--prometheus and --format %s exclude each other; give one", *c.format)
 	case *c.listen != "" && (*c.once || *c.count > 0 || *c.prometheus || *c.format != "text"):
-		return errCall("--listen %s: serves until it is ended; want no --once, --count, --prometheus or --format beside it", *c.listen)
+		return errCall("--listen %s: serves until it is stopped; leave out --once, --count, --prometheus and --format", *c.listen)
 	}
 	return oneOf("--format", *c.format, monitorFormats())
 }
@@ -92,7 +92,7 @@ func (c monitorCall) run(ctx context.Context, env *Env, _ []string) error {
 	}
 	library, err := nvml.Open()
 	if err != nil {
-		return c.refuse(env, fmt.Errorf("%w; lacuna doctor says what is missing", err))
+		return c.refuse(env, fmt.Errorf("%w; lacuna doctor shows what is missing", err))
 	}
 	defer library.Close()
 	m, err := monitor.New(library)

@@ -25,32 +25,32 @@ func nextSteps(r *report.Report, markersFree bool) []page.Advice {
 	}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Change != "" {
-			add("whatif "+pages.InputWord(r)+" "+f.Args(pages.ShellWord), "the first change replayed; lacuna whatif --list has others, and -x may be repeated")
+			add("whatif "+pages.InputWord(r)+" "+f.Args(pages.ShellWord), "replays the first fix; lacuna whatif --list has others, and -x may be repeated")
 			break
 		}
 	}
 	b, step := r.Budget, r.Budget.StepMs()
 	if step <= 0 || len(r.PerDevice) == 0 {
-		add("info "+path, "what the file holds, and what it lacks")
-		add("stats "+path, "the tables that it has something for")
+		add("info "+path, "what the file holds and what it lacks")
+		add("stats "+path, "the tables that have data")
 		return out
 	}
 	named := r.Capture.Ranges > 0
 	if named && markersFree && (r.Steps.Source == "none" || r.Steps.Source == "periodicity") {
-		add("report "+path+" --step-range NAME", "if one of your ranges marks a step; lacuna info names them")
+		add("report "+path+" --step-range NAME", "if one of your ranges marks a step; lacuna info lists them")
 	}
 	if named && b.Idle/step >= worthLooking {
-		table("phases", "each named range: its time, the GPU work in it, the idle in it")
+		table("phases", "each named range: its time, GPU work and GPU idle time")
 	}
 	if len(r.TopSyncs) > 0 && r.TopSyncs[0].MsPerStep/step >= worthLooking {
-		table("cuda_api_sum", "every CUDA call: how often, how long")
+		table("cuda_api_sum", "every CUDA call: count and time")
 	}
 	if (b.Compute+b.CommExposed)/step >= worthLooking {
 		table("cuda_gpu_kern_sum", "every kernel, most time first")
 	}
 	out = append(out, insideAdvice(r)...)
 	if b.Copy/step >= worthLooking {
-		table("cuda_gpu_mem_time_sum", "every kind of copy")
+		table("cuda_gpu_mem_time_sum", "every kind of copy: count and time")
 	}
 	add("export "+path+" --to chrome -o timeline.json.gz", "the timeline, for ui.perfetto.dev")
 	return out
@@ -69,13 +69,13 @@ func insideAdvice(r *report.Report) []page.Advice {
 	joined := "lacuna report " + pages.InputWord(r) + " --kernels kernels.ncu-rep"
 	if len(r.Inputs) > 1 || r.Inputs[0].Path == "-" { // kernel --from takes one file
 		return []page.Advice{
-			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture began"},
-			{Command: joined, Why: "then: why they are slow, and what of that counts in a step"},
+			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture started"},
+			{Command: joined, Why: "then: why they are slow, and what that costs per step"},
 		}
 	}
 	return []page.Advice{
 		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", pages.InputWord(r), len(x.Kernels), program),
-			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are slow, and what of that counts in a step"},
-		{Command: joined, Why: "the same of a report of ncu that you have"},
+			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are slow, and what that costs per step"},
+		{Command: joined, Why: "the same, from a report of ncu that you have"},
 	}
 }

@@ -19,7 +19,7 @@ func (e *Env) findTool(ctx context.Context, name string, dry bool) (nsight.Tool,
 	tool, err := nsight.ThisMachine().Find(ctx, name)
 	var none *nsight.NotFoundError
 	if dry && errors.As(err, &none) {
-		e.remark("%s is not on this machine; the command is as it would be typed where it is", name)
+		e.remark("%s is not on this machine; the command is for a machine that has it", name)
 		return nsight.Tool{Name: name, Path: name}, nil
 	}
 	return tool, err
@@ -143,7 +143,7 @@ func (e *Env) follow(path string) func() {
 func (e *Env) ended(program string, x nsight.Ending) error {
 	switch {
 	case x.ByTool:
-		return &statusError{status: Wrong, err: fmt.Errorf("%s was ended by the profiler, which could not go on; what it had profiled until then is told", program)}
+		return &statusError{status: Wrong, err: fmt.Errorf("%s was ended by the profiler, which could not continue; the result covers what was profiled before", program)}
 	case x.Status == 0:
 		return nil
 	}
@@ -155,7 +155,7 @@ func (e *Env) ended(program string, x nsight.Ending) error {
 func freshName(flag, base string, endings ...string) error {
 	for _, end := range endings {
 		if _, err := os.Stat(base + end); err == nil {
-			return errCall("%s%s: is there already; move it away, or name another with %s", base, end, flag)
+			return errCall("%s%s: already exists; move it away, or name another with %s", base, end, flag)
 		}
 	}
 	if st, err := os.Stat(filepath.Dir(base)); err != nil || !st.IsDir() {

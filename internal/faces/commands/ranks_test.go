@@ -201,7 +201,7 @@ func TestRanksInInfo(t *testing.T) {
 	told(t, Wrong, "diff", "slow.txt", "fast.txt", "--rank", "4294967296")
 	for _, command := range []string{"stats", "report", "diff slow.txt", "check --baseline slow.txt", "history add"} {
 		_, errs := told(t, Wrong, append(strings.Fields(command), "slow.txt", "--rank", "-2")...)
-		if !strings.Contains(errs, "from 0") {
+		if !strings.Contains(errs, "want 0") {
 			t.Error(errs)
 		}
 	}

@@ -22,28 +22,28 @@ import (
 var recordCommand = Command{
 	Name:  "record",
 	Args:  "-- CMD...",
-	Title: "Run a program, record its GPU work, and say where the time goes",
+	Title: "Run a program, record its GPU work, and report where the time goes",
 	Doc: `
-Records kernels, copies, CUDA calls, synchronisations, graphs and NVTX ranges of
-CMD and of every process that it starts, and the state of the GPUs. The program
-needs no change, the machine no Nsight and no root: CUPTI, which comes with CUDA
-and with PyTorch, must be there, and a C compiler if this build carries no
-agent. Everything is packed into FILE (-o; default NAME-DATE-TIME.lacuna; %h, %p
-and %q{VAR} in it are the host, the process and a variable). Then the report is
-printed to stderr, unless -q: stdout is the program's. There is no shell: for
-one, sh -c.
+Records kernels, copies, CUDA calls, synchronisations, CUDA graphs and NVTX
+ranges of CMD and of every process that it starts, and the state of the GPUs.
+The program needs no change, and the machine needs neither Nsight nor root. It
+needs CUPTI, which comes with CUDA and with PyTorch, and a C compiler if this
+build has no agent built in. The recording goes to FILE (-o; default
+NAME-DATE-TIME.lacuna; %h, %p and %q{VAR} stand for the host name, the process
+ID and the environment variable VAR). Then the report is printed to stderr,
+unless -q: stdout is the program's. There is no shell; to get one, run sh -c.
 
 Ctrl-C stops recording and saves, whatever the program does; Ctrl-C again kills
 it. The exit status is the program's.
 
-The subcommands speak to programs that are recorded already. A program of such
-a name is recorded behind --: lacuna record -- start.
+The subcommands control programs that are being recorded. To record a program
+of the same name, put it after --: lacuna record -- start.
 
-With --with, nsys or ncu records instead, called as suits the flags. With
---print torch|nvtx SCRIPT, nothing is recorded: it prints a patch that makes the
-steps of the script's loop visible.
+With --with, nsys or ncu records instead, with the options that match the flags.
+With --print torch|nvtx SCRIPT nothing is recorded: it prints a patch that makes
+the steps of the script's loop visible.
 
-docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
+docs/capture.md covers torchrun, containers, Slurm and production jobs.`,
 	Examples: []string{
 		"lacuna record -- ./train",
 		"lacuna record --steps 10:20 -- ./train --epochs 1",
@@ -60,21 +60,21 @@ docs/capture.md has torchrun, containers, Slurm, and production jobs.`,
 		c := &recordCall{
 			flags:    flags,
 			force:    forceFlag(flags),
-			delay:    flags.Duration("delay", 0, "begin `TIME` (30s, 5m) after each process has started"),
+			delay:    flags.Duration("delay", 0, "start recording `TIME` (30s, 5m) after each process has started"),
 			duration: flags.Duration("duration", 0, "record for `TIME`, then let the program run on"),
-			steps:    flags.String("steps", "", "record the steps at positions `A:B` only, from 0, B excluded: NVTX ranges, see --step-range"),
-			window:   flags.String("window", "whole", "`WHEN` is whole, or profiler: from cudaProfilerStart to cudaProfilerStop"),
+			steps:    flags.String("steps", "", "record only steps `A:B`: positions from 0, B excluded, of the NVTX ranges that --step-range names"),
+			window:   flags.String("window", "whole", "record `WHEN`: whole (always), or profiler (from cudaProfilerStart to cudaProfilerStop)"),
 			armed:    flags.Bool("armed", false, "record nothing until lacuna record start"),
-			graph:    flags.String("cuda-graph", "node", "`LEVEL` is node: each kernel of a CUDA graph; or whole: a graph's run as one, at less cost"),
-			kinds: flags.String("kinds", "", "record these `KINDS` only, with commas, or all but those with - before them (default: all): "+strings.Join(recordKinds(), ", ")+
-				"; only if named, as they slow every CUDA call: "+strings.Join(recordSlowKinds(), ", ")),
-			sample:     flags.Int("sample", 0, "sample the CPUs too, `HZ` times a second (199), with Python's functions from 3.12 on"),
-			noGPU:      flags.Bool("no-gpu-metrics", false, "do not record clocks, power, temperature and use of the GPUs"),
+			graph:    flags.String("cuda-graph", "node", "record CUDA graphs at `LEVEL`: node (each kernel), or whole (each graph launch as one, at lower cost)"),
+			kinds: flags.String("kinds", "", "record only these `KINDS`, with commas, or all except those with - before them (default: all): "+strings.Join(recordKinds(), ", ")+
+				"; these only if named, because they slow every CUDA call: "+strings.Join(recordSlowKinds(), ", ")),
+			sample:     flags.Int("sample", 0, "also sample the CPUs, `HZ` times per second (199), with Python functions from Python 3.12 on"),
+			noGPU:      flags.Bool("no-gpu-metrics", false, "do not record clocks, power, temperature and utilization of the GPUs"),
 			interval:   flags.Duration("interval", 100*time.Millisecond, "record the state of the GPUs every `TIME`"),
-			memory:     flags.Int("memory", 0, "at most `MB` of buffers in each process (default 256)"),
-			flush:      flags.Int("flush-ms", 0, "write to disk every `MS` milliseconds, which is what a SIGKILL can lose (default 500)"),
-			spoolDir:   flags.String("spool-dir", "", "spools go into `DIR` until they are packed (default: beside FILE)"),
-			cupti:      flags.String("cupti", "", "use the libcupti at `PATH`, and do not search"),
+			memory:     flags.Int("memory", 0, "use at most `MB` of buffers per process (default 256)"),
+			flush:      flags.Int("flush-ms", 0, "write to disk every `MS` milliseconds; a SIGKILL loses at most that much (default 500)"),
+			spoolDir:   flags.String("spool-dir", "", "keep spools in `DIR` until they are packed (default: beside FILE)"),
+			cupti:      flags.String("cupti", "", "use the libcupti at `PATH` instead of searching for one"),
 			yield:      flags.Bool("yield", false, "leave CUPTI to another tool in the program, and record the rest"),
 			recordView: viewFlags(flags),
 		}
@@ -89,7 +89,7 @@ func windowNames() []string { return []string{string(record.Whole), string(recor
 
 // forceFlag declares --force, of what writes a recording.
 func forceFlag(flags *pflag.FlagSet) *bool {
-	return flags.BoolP("force", "f", false, "write over FILE if it is there")
+	return flags.BoolP("force", "f", false, "overwrite FILE if it exists")
 }
 
 // recordKinds is what the agent can record (LACUNA_KINDS in agent/agent.h).
@@ -126,7 +126,7 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	slow := time.AfterFunc(time.Second, func() { env.remark("preparing the capture agent; that takes seconds, and only the first time") })
+	slow := time.AfterFunc(time.Second, func() { env.remark("preparing the capture agent; this takes seconds, only the first time") })
 	library, err := agent.Library(ctx, "")
 	slow.Stop()
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *recordCall) options(env *Env, args []string) (record.Options, error) {
 		Notice: func(text string) { env.remark("%s", text) }, Progress: env.recordProgress(),
 	}
 	if _, err := strconv.Atoi(args[0]); err == nil && c.flags.Changed("sample") {
-		return o, errCall("record: %s is no program; a number goes with --sample by =: --sample=%s", args[0], args[0])
+		return o, errCall("record: %s is not a program; to give --sample a number, write --sample=%s", args[0], args[0])
 	}
 	if err := c.limits(); err != nil {
 		return o, err
@@ -233,10 +233,10 @@ func (c *recordCall) when() (record.Window, error) {
 		}
 	}
 	if len(asked) > 1 {
-		return w, errCall("record: %s say different things of when to record; give one", strings.Join(asked, " and "))
+		return w, errCall("record: %s exclude each other; give one", strings.Join(asked, " and "))
 	}
 	if *c.duration > 0 && (w.Kind == record.Steps || w.Kind == record.Profiler) {
-		return w, errCall("record: --duration does not go with %s, which says itself when recording ends", asked[0])
+		return w, errCall("record: --duration does not go with %s, which sets the end of recording itself", asked[0])
 	}
 	if w.Kind != record.Steps {
 		return w, nil
@@ -281,7 +281,7 @@ func (c *recordCall) output(env *Env, args []string) (path string, unnamed bool,
 // recordingOutput is the file of -o, for a recording.
 func (e *Env) recordingOutput() (string, error) {
 	if e.output == "-" {
-		return "", errCall("-o -: a recording is no text; name a file")
+		return "", errCall("-o -: a recording is binary; name a file")
 	}
 	path, err := record.Expand(e.output, os.Getenv)
 	if err != nil {

@@ -17,7 +17,7 @@ var recordPackCommand = &Command{
 	Args:  "NAME.spools|SPOOL...",
 	Title: "Pack the spools of a recording into one file",
 	Doc: `
-NAME.spools is the folder that stays when lacuna itself is killed.`,
+NAME.spools is the folder that is left when lacuna itself is killed.`,
 	Examples: []string{"lacuna record pack train.spools -o train.lacuna"},
 	Setup:    func(flags *pflag.FlagSet) Run { return packFlags(flags).run },
 }
@@ -35,7 +35,7 @@ func packFlags(flags *pflag.FlagSet) recordPack {
 // run packs spools that were left behind, or that are still being written.
 func (c recordPack) run(ctx context.Context, env *Env, args []string) error {
 	if len(args) == 0 {
-		return errCall("record pack: want the folder of spools that a recording left, NAME.spools, or the spools themselves")
+		return errCall("record pack: no spools given; name the folder that a recording left, NAME.spools, or spools themselves")
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(filepath.Clean(args[0])), ".spools"), ".spool")
 	file, err := c.into(ctx, env, args, stem+record.Extension)

@@ -22,18 +22,18 @@ type recordPrograms struct {
 func programFlags(flags *pflag.FlagSet) recordPrograms {
 	return recordPrograms{
 		pids: pidFlag(flags),
-		all:  flags.Bool("all", false, "every recorded program of yours on this machine"),
+		all:  flags.Bool("all", false, "all your recorded programs on this machine"),
 	}
 }
 
 func pidFlag(flags *pflag.FlagSet) *[]int {
-	return flags.IntSlice("pid", nil, "the process `PID`; may be repeated")
+	return flags.IntSlice("pid", nil, "only process `PID`; may be repeated")
 }
 
 // choose is the processes that the call means: those of --pid, with --all all, else the only one that there is.
 func (c recordPrograms) choose(word string) ([]int, error) {
 	if len(*c.pids) > 0 && *c.all {
-		return nil, errCall("record %s: --pid and --all say different things; give one", word)
+		return nil, errCall("record %s: --pid and --all exclude each other; give one", word)
 	}
 	if len(*c.pids) > 0 {
 		return *c.pids, nil
@@ -44,7 +44,7 @@ func (c recordPrograms) choose(word string) ([]int, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, &statusError{status: No, err: fmt.Errorf("record %s: no program that is recorded runs here; start it with lacuna record --armed -- CMD. "+
+		return nil, &statusError{status: No, err: fmt.Errorf("record %s: no recorded program runs here; start one with lacuna record --armed -- CMD. "+
 			"It can be reached once it has called CUDA or NVTX, from within the same container", word)}
 	case len(found) > 1 && !*c.all:
 		return nil, errCall("record %s: which program? give --all, or --pid with one of %s", word, processList(found))
@@ -108,7 +108,7 @@ func askPrograms(ctx context.Context, env *Env, pids []int, word, request string
 // writeStatus writes a line or two for each process.
 func writeStatus(w io.Writer, said []record.Status) error {
 	if len(said) == 0 {
-		return writeText(w, "no recorded program of yours runs here\n")
+		return writeText(w, "none of your recorded programs runs here\n")
 	}
 	for _, s := range said {
 		line := fmt.Sprintf("%s: %s", processWord(s.Pid), s.Words())

@@ -26,9 +26,9 @@ type recordView struct {
 
 func viewFlags(flags *pflag.FlagSet) recordView {
 	return recordView{
-		noReport: flags.Bool("no-report", false, "only record; lacuna report FILE has the report"),
+		noReport: flags.Bool("no-report", false, "only record; lacuna report FILE prints the report later"),
 		pattern: flags.String("step-range", "",
-			"ranges called `NAME` are steps, or NAME* that begin so (default: step, iter, iteration, batch and a number)"),
+			"steps are the ranges named `NAME`, or NAME* for a prefix (default: step, iter, iteration, batch and a number)"),
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 	}
 	var failed error
 	if r.Failed != nil && !exists(r.Spools) {
-		failed = fmt.Errorf("record: %w; %s was removed, and what was recorded with it", r.Failed, r.Spools)
+		failed = fmt.Errorf("record: %w; %s was removed, and the recording with it", r.Failed, r.Spools)
 	} else if r.Failed != nil {
 		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed, r.Spools, pages.ShellWord(r.Spools))
 	} else {

@@ -14,10 +14,10 @@ import (
 
 var recordStartCommand = &Command{
 	Name:  "start",
-	Title: "Begin recording in a program started with --armed, or again",
+	Title: "Start recording in a program started with --armed, or resume",
 	Doc: `
-Without --pid and --all, it is the one recorded program that runs here. If there
-are several, they are listed.`,
+Without --pid or --all, it controls the one recorded program that runs here. If
+there are several, it lists them.`,
 	Examples: []string{
 		"lacuna record start --pid 4711",
 		"lacuna record start --pid 4711 --duration 30s",
@@ -60,9 +60,9 @@ func (c *recordStart) run(ctx context.Context, env *Env, _ []string) error {
 		return err
 	}
 	if began > 0 {
-		env.remark("lacuna record stop packs it, and prints the report")
+		env.remark("lacuna record stop packs it and prints the report")
 	} else {
-		return &statusError{status: No, err: errors.New("record start: no program began to record its GPU work")}
+		return &statusError{status: No, err: errors.New("record start: no program started to record its GPU work")}
 	}
 	return nil
 }

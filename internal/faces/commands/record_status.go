@@ -13,14 +13,14 @@ import (
 
 var recordStatusCommand = &Command{
 	Name:  "status",
-	Title: "Print what each recorded process does",
+	Title: "Print the state of each recorded process",
 	Examples: []string{
 		"lacuna record status",
 		"lacuna record status --format json",
 	},
 	No: "no process of --pid answers",
 	Setup: func(flags *pflag.FlagSet) Run {
-		pids, format := pidFlag(flags), choose(flags, "format", "`FORMAT` is text or json", "text", "json")
+		pids, format := pidFlag(flags), choose(flags, "format", "output `FORMAT`: text or json", "text", "json")
 		return func(ctx context.Context, env *Env, _ []string) error {
 			said, err := recordedStatus(ctx, env, *pids)
 			if err != nil {

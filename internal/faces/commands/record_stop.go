@@ -16,10 +16,10 @@ import (
 
 var recordStopCommand = &Command{
 	Name:  "stop",
-	Title: "Stop recording, pack what there is, and print the report",
+	Title: "Stop recording, pack what was recorded, and print the report",
 	Doc: `
-The program goes on. Without --pid and --all, it is the one recorded program
-that runs here. If there are several, they are listed.`,
+The program continues. Without --pid or --all, it controls the one recorded
+program that runs here. If there are several, it lists them.`,
 	Examples: []string{
 		"lacuna record stop --pid 4711",
 		"lacuna record stop --pid 4711 -o part.lacuna --no-report",
@@ -55,7 +55,7 @@ func (c *recordStop) run(ctx context.Context, env *Env, _ []string) error {
 	}
 	dirs, spools := spoolsOf(said)
 	if len(dirs) == 0 {
-		return &statusError{status: No, err: errors.New("record stop: nothing was recorded; lacuna record start begins")}
+		return &statusError{status: No, err: errors.New("record stop: nothing was recorded; start with lacuna record start")}
 	}
 	var files []string
 	for _, dir := range dirs {
@@ -84,7 +84,7 @@ func (c *recordStop) checkStop(ctx context.Context, env *Env) error {
 		return err
 	}
 	if dirs, _ := spoolsOf(said); len(dirs) > 1 {
-		return errCall("-o %s: these programs belong to %d recordings, each a file; leave -o out, or name one program with --pid", env.output, len(dirs))
+		return errCall("-o %s: these programs belong to %d recordings, one file each; leave -o out, or name one program with --pid", env.output, len(dirs))
 	}
 	output, err := env.recordingOutput()
 	if err == nil {

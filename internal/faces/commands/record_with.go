@@ -28,13 +28,13 @@ type recordOther struct {
 
 func recordOtherFlags(flags *pflag.FlagSet) recordOther {
 	return recordOther{
-		with:     flags.String("with", "", "record with NVIDIA's `TOOL` instead: nsys, or ncu (single kernels), and tell the result"),
+		with:     flags.String("with", "", "record with NVIDIA's `TOOL` instead, nsys or ncu (single kernels), and print the report"),
 		args:     flags.String("with-args", "", "--with: more `OPTIONS` for the tool"),
 		dry:      flags.Bool("dry-run", false, "--with: only print the command"),
 		kernel:   flags.String("kernel", "", "--with ncu: only kernels whose function matches `REGEX`"),
-		skip:     flags.Int("launch-skip", 0, "--with ncu: pass over the first `N` launches that match"),
+		skip:     flags.Int("launch-skip", 0, "--with ncu: skip the first `N` launches that match"),
 		count:    flags.Int("launch-count", 0, "--with ncu: profile `N` launches (default: all)"),
-		print:    flags.String("print", "", "record nothing: print the patch that makes the steps of a script visible; `KIND` is torch or nvtx"),
+		print:    flags.String("print", "", "record nothing; print a patch that makes the steps of a script visible: `KIND` is torch or nvtx"),
 		line:     flags.Int("line", 0, "--print: the loop that begins at line `N`"),
 		function: flags.String("function", "", "--print: a loop in the function `NAME`"),
 		whole:    flags.Bool("whole", false, "--print: the whole changed script, not the patch"),
@@ -58,7 +58,7 @@ const printFlags = "line function whole"
 func (o recordOther) run(ctx context.Context, env *Env, c *recordCall, args []string) (bool, error) {
 	switch {
 	case given(*o.with, *o.print) > 1:
-		return true, errCall("record: --with and --print are two things; give one")
+		return true, errCall("record: --with and --print exclude each other; give one")
 	case *o.print != "":
 		return true, o.runPrint(env, c, args)
 	case *o.with != "":
@@ -94,7 +94,7 @@ func (o recordOther) runWith(ctx context.Context, env *Env, c *recordCall, progr
 		return err
 	}
 	if *c.kinds != "" && *c.kinds != "memory" {
-		return errCall("record --with nsys --kinds %s: nsys records kernels, copies, CUDA calls and synchronisations, and leaves none out; it can add device memory: --kinds memory", *c.kinds)
+		return errCall("record --with nsys --kinds %s: nsys records kernels, copies, CUDA calls and synchronisations, and cannot leave any out; it can add device memory: --kinds memory", *c.kinds)
 	}
 	if err := c.limits(); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (e *Env) recordNsys(ctx context.Context, opt withOptions, program, more []s
 		return err
 	}
 	if steps.Pin && what.Range == "" {
-		e.remark("nsys cannot count ranges: the whole run is recorded, and steps %s of it are told", opt.steps)
+		e.remark("nsys cannot count ranges: the whole run is recorded, and the report covers steps %s", opt.steps)
 	}
 	tool, err := e.findTool(ctx, "nsys", opt.dry)
 	if err != nil {
@@ -166,7 +166,7 @@ func (e *Env) recordNsys(ctx context.Context, opt withOptions, program, more []s
 			return err
 		}
 	}
-	e.remark("records with %s", tool)
+	e.remark("recording with %s", tool)
 	ending, err := nsight.Run(command, e.streams())
 	if err != nil {
 		return err
@@ -247,9 +247,9 @@ func (e *Env) recordNcu(ctx context.Context, opt withOptions, program, more []st
 			return err
 		}
 	}
-	e.remark("profiles with %s", tool)
+	e.remark("profiling with %s", tool)
 	if what.Count == 0 {
-		e.remark("every launch that matches is profiled, each run about 40 times; --launch-count bounds it, lacuna kernel --from TRACE chooses the hot ones")
+		e.remark("every launch that matches is profiled, and each is run about 40 times; limit them with --launch-count, or let lacuna kernel --from TRACE choose the hot ones")
 	}
 	path, ending, err := e.runNcu(tool, what)
 	if err != nil {
@@ -269,18 +269,18 @@ func (o withOptions) launches(program, more []string) (nsight.Launches, error) {
 	what := nsight.Launches{Output: strings.TrimSuffix(o.output, ".ncu-rep"), Program: program, Name: o.kernel, Skip: o.skip, Count: o.count, Clock: nsight.ClockBase, Extra: more}
 	switch {
 	case strings.HasSuffix(o.pattern, "*"):
-		return what, errCall("record --with ncu --step-range %s: ncu looks into ranges of one name; give it whole, as in --step-range step_12", o.pattern)
+		return what, errCall("record --with ncu --step-range %s: ncu takes one range by its full name, such as --step-range step_12", o.pattern)
 	case o.window == "profiler":
 		what.Extra = append([]string{"--profile-from-start", "off"}, what.Extra...)
 	}
 	what.Range = o.pattern
 	if o.kernel != "" {
 		if _, err := regexp.Compile(o.kernel); err != nil {
-			return what, errCall("--kernel %s: is no regular expression: %w", o.kernel, err)
+			return what, errCall("--kernel %s: is not a regular expression: %w", o.kernel, err)
 		}
 	}
 	if o.skip < 0 || o.count < 0 {
-		return what, errCall("record --with ncu: --launch-skip and --launch-count count from 0")
+		return what, errCall("record --with ncu: --launch-skip and --launch-count want 0 or more")
 	}
 	return what, nil
 }

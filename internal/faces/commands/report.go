@@ -15,23 +15,23 @@ import (
 var reportCommand = Command{
 	Name:  "report",
 	Args:  "INPUT...",
-	Title: "Say where a step's time goes, and what which change would buy",
+	Title: "Show where a step's time goes and what each fix would gain",
 	Doc: `
 Several inputs, or ranks in one recording, are the ranks of one job. A step
-lasts from the first kernel launched inside a step marker to the first one
-launched inside the next. Markers are ranges that --step-range names; else
-ranges called "step 3" or the like; else the profiler's own; else the rhythm of
-the launches. First steps that load, compile or tune are left out and shown
-apart.
+lasts from the first kernel launched inside one step marker to the first kernel
+launched inside the next. Step markers are the ranges that --step-range names;
+else ranges called "step 3" or the like; else the profiler's own; else steps are
+found by the periodicity of launches. First steps that load, compile or tune are
+left out and shown apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
 compute runs), copy (while neither runs) or idle. The parts sum to the step.
 
-What to change comes first, most gain first. A gain is what a replay of the
-capture with that change saves of a step, without the profiler, with the bounds
-that it is known to; lacuna whatif replays any change. Of several inputs the
-slowest is judged. Reports of ncu on single kernels (--kernels) say why the hot
-ones are slow, and what of that counts in a step.`,
+Fixes come first, largest gain first. A gain is the time saved per step when the
+capture is replayed with that fix, without the profiler, with its range. lacuna
+whatif replays any change. Of several ranks, the slowest is diagnosed. --kernels
+adds reports of ncu on single kernels: why the hot kernels are slow, and what
+that costs per step.`,
 	Examples: []string{
 		"lacuna report trace.json.gz",
 		"lacuna report run.sqlite --steps 2:6 --format json",
@@ -42,15 +42,15 @@ ones are slow, and what of that counts in a step.`,
 	},
 	Complete:  map[string]func() []string{"format": reportFormats, "fail-on": failWords, "explain": ruleNames},
 	No:        "--fail-on matches",
-	NoVerdict: "--fail-on names what cannot be judged",
+	NoVerdict: "what --fail-on names cannot be judged",
 	Setup: func(flags *pflag.FlagSet) Run {
 		view := reportFlags(flags)
-		steps := flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for")
-		pattern := flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern")
-		rank := optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`")
-		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings are of the whole process")
-		kernels := flags.StringArray("kernels", nil, "a kernel `REPORT` of ncu on the same program: why its hot kernels are slow; may be repeated")
-		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of this `RULE`, or as severe as high, medium or low")
+		steps := flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not removed")
+		pattern := flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/")
+		rank := optionalInt(flags, "rank", "only rank `N`, if there are several")
+		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings still cover the whole process")
+		kernels := flags.StringArray("kernels", nil, "add a kernel `REPORT` of ncu on the same program: why hot kernels are slow; may be repeated")
+		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of `RULE`, or of at least this severity: high, medium or low")
 		return func(ctx context.Context, env *Env, args []string) error {
 			if err := view.check(); err != nil {
 				return err
@@ -59,7 +59,7 @@ ones are slow, and what of that counts in a step.`,
 				return err
 			}
 			if *rank < -1 || *device < -1 {
-				return errCall("report: --rank and --device count from 0")
+				return errCall("report: --rank and --device: want 0 or more")
 			}
 			if err := needInputs("report", args); err != nil {
 				return err
@@ -104,12 +104,12 @@ type reportView struct {
 // reportFlags declares the flags that say how a report is printed.
 func reportFlags(flags *pflag.FlagSet) *reportView {
 	return &reportView{
-		format: flags.String("format", "text", "`FORMAT` is text, json or markdown"),
+		format: flags.String("format", "text", "output `FORMAT`: text, json or markdown"),
 		limit:  flags.Int("limit", 0, "at most `N` rows in each list (default 5, json 20)"),
 
-		verbose:   flags.BoolP("verbose", "v", false, "all that is known of every finding"),
-		explain:   flags.StringSlice("explain", nil, "all that is known of the findings of this `RULE`"),
-		abstained: flags.Bool("abstained", false, "everything that could not be judged"),
+		verbose:   flags.BoolP("verbose", "v", false, "show every finding in full"),
+		explain:   flags.StringSlice("explain", nil, "show the findings of `RULE` in full"),
+		abstained: flags.Bool("abstained", false, "list everything that could not be judged"),
 	}
 }
 
@@ -139,7 +139,7 @@ func (v *reportView) rows() int {
 func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error {
 	for _, name := range *v.explain {
 		if !hasFinding(r, name) {
-			env.remark("--explain %s: nothing of the kind was found here%s", name, whyRuleAbstained(r, name))
+			env.remark("--explain %s: no such finding here%s", name, whyRuleAbstained(r, name))
 		}
 	}
 	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained}

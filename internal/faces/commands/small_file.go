@@ -21,7 +21,7 @@ func readSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxSmall {
-		return nil, fmt.Errorf("%s: is larger than the %d MB that such a file can have", path, maxSmall>>20)
+		return nil, fmt.Errorf("%s: is larger than %d MB, the limit for such a file", path, maxSmall>>20)
 	}
 	return text, nil
 }

@@ -19,10 +19,10 @@ var statsCommand = Command{
 	Args:  "INPUT...",
 	Title: "Print tables: kernels, calls, copies, ranges, operators, steps",
 	Doc: `
-A table's name may be followed by words: cuda_gpu_kern_sum:base, or with a
+A table's name may be followed by options: cuda_gpu_kern_sum:base, or with a
 value: op_sum:group-by=shape. Several inputs, or ranks in one recording, are the
-ranks of one job for the tables that compare ranks; of the others each gets its
-own.
+ranks of one job for tables that compare ranks; other tables are printed for
+each.
 
   lacuna stats --list          every table in a line
   lacuna stats --help NAME     a table's columns, units and formula`,
@@ -36,17 +36,17 @@ own.
 	Help: helpTables,
 	Complete: map[string]func() []string{"format": tableFormats, "tables": tableNames,
 		"group-by": func() []string { return []string{"shape", "stack"} }},
-	No: "a table that was asked for is not there",
+	No: "the capture has no data for one of the tables",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := statsCall{
-			names:  flags.StringArrayP("tables", "r", nil, "`TABLE[,TABLE...]` to print; without it, a choice of what the capture has"),
-			list:   flags.Bool("list", false, "list the tables there are"),
-			format: flags.String("format", "text", "`FORMAT` is text, csv, json or markdown"),
-			limit:  flags.Int("limit", 0, "at most `N` rows of each table (default all)"),
+			names:  flags.StringArrayP("tables", "r", nil, "print `TABLE[,TABLE...]` (default: the usual tables that have data)"),
+			list:   flags.Bool("list", false, "list all tables"),
+			format: flags.String("format", "text", "output `FORMAT`: text, csv, json or markdown"),
+			limit:  flags.Int("limit", 0, "print at most `N` rows of each table (default all)"),
 			group:  flags.String("group-by", "", "short for op_sum:group-by=`WHAT`: shape or stack"),
-			steps:  flags.String("steps", "", "of tables by step, only the steps at positions `A:B`, from 0, B excluded"),
-			ranges: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			rank:   optionalInt(flags, "rank", "of several inputs, or ranks in one, only rank `N`"),
+			steps:  flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, for tables by step"),
+			ranges: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			rank:   optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
 		return call.run
 	},
@@ -130,7 +130,7 @@ func (c statsCall) stepOptions(asked []engine.Request) (engine.StepOptions, erro
 			names = append(names, t.Name)
 		}
 	}
-	return opt, errCall("stats: --steps and --step-range are for tables by step: -r %s", strings.Join(names, ", "))
+	return opt, errCall("stats: --steps and --step-range go with tables by step: -r %s", strings.Join(names, ", "))
 }
 
 // usual prints the usual tables, as far as the capture has them.
@@ -141,7 +141,7 @@ func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
 	}
 	sheets = slices.DeleteFunc(sheets, func(s tables.Sheet) bool { return len(s.Rows.Rows) == 0 })
 	if len(sheets) == 0 {
-		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what there is", args[0], pages.ShellWord(args[0]))
+		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what the capture holds", args[0], pages.ShellWord(args[0]))
 	}
 	env.remark("no -r given: printing %s; lacuna stats --list has all tables", sheetNames(sheets))
 	return c.write(env, sheets)
@@ -192,9 +192,9 @@ func parseRequest(text string) (engine.Request, error) {
 		at := slices.IndexFunc(table.Args, func(a tables.Arg) bool { return a.Name == key })
 		switch {
 		case at < 0 && len(table.Args) == 0:
-			return r, errCall("-r %s: %s takes no words, got %q", text, name, key)
+			return r, errCall("-r %s: %s takes no options, got %q", text, name, key)
 		case at < 0:
-			return r, errCall("-r %s: %s has no word %q; its words are %s", text, name, key, strings.Join(argForms(table), ", "))
+			return r, errCall("-r %s: %s has no option %q; options are %s", text, name, key, strings.Join(argForms(table), ", "))
 		case table.Args[at].Value != "" && !given:
 			return r, errCall("-r %s: %s needs a value: %s", text, key, argForms(table)[at])
 		case table.Args[at].Value == "" && given:
@@ -215,7 +215,7 @@ func groupBy(asked []engine.Request, what string) error {
 		}
 	}
 	if !known {
-		return errCall("--group-by %s: no table that was asked for can be grouped; try -r op_sum", what)
+		return errCall("--group-by %s: none of the tables can be grouped; try -r op_sum", what)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func tableList() string {
 			fmt.Fprintf(&b, "%-*s  %s\n", width, name, line)
 		}
 	}
-	b.WriteString("\nlacuna stats --help NAME tells columns, units and formula.\n")
+	b.WriteString("\nlacuna stats --help NAME shows columns, units and formula.\n")
 	return b.String()
 }
 
@@ -66,7 +66,7 @@ func tableHelp(t *tables.Table) string {
 	if t.Origin != "" {
 		paragraph("Equals " + t.Origin + ".")
 	}
-	paragraph("Has what it needs: " + engine.FormatsOf(t) + ".")
+	paragraph("Formats that have the data: " + engine.FormatsOf(t) + ".")
 	if len(t.Columns) > 0 {
 		b.WriteString("\nColumns:\n")
 	}
@@ -74,7 +74,7 @@ func tableHelp(t *tables.Table) string {
 		item(header(c), c.Doc)
 	}
 	if len(t.Args) > 0 {
-		b.WriteString("\nWords that may follow the name:\n")
+		b.WriteString("\nOptions, after the name:\n")
 	}
 	for i, form := range argForms(t) {
 		item(t.Name+":"+form, t.Args[i].Doc)

@@ -12,7 +12,7 @@ import (
 
 var versionCommand = Command{
 	Name:     "version",
-	Title:    "Print the version, and what it was built from",
+	Title:    "Print the version and the build",
 	Examples: []string{"lacuna version"},
 	Setup: func(*pflag.FlagSet) Run {
 		return func(_ context.Context, env *Env, _ []string) error { return env.write(printVersion) }

@@ -18,20 +18,20 @@ import (
 var whatifCommand = Command{
 	Name:  "whatif",
 	Args:  "INPUT...",
-	Title: "Predict a step's time after changes, by replaying the capture",
+	Title: "Estimate the gain of fixes by replaying the capture",
 	Doc: `
-The capture is run again as a program: host calls, kernels, copies, and what
-waits for what. With changes applied it tells how long a step would take, and
-between which bounds. Several -x are made together: their gains do not add up.
+The capture is replayed as a program: host calls, kernels, copies, and their
+dependencies. With the changes applied, the replay gives the time per step,
+with bounds. Several -x are applied together: their gains do not add up.
 
-Several inputs are the ranks of one job. They are run together: a collective
-goes on when the last rank has come to it.
+Several inputs are the ranks of one job and are replayed together: a collective
+continues when the last rank has reached it.
 
-The prediction is for the program without the profiler, whose own cost is
-estimated from the capture; what it would be under the same profiler, to
-compare with a new capture, is told beside it.
+The predicted time is without the profiler, whose overhead is estimated from the
+capture. The time under the same profiler is given too, to compare with a new
+capture.
 
-  lacuna whatif --list           every change there is
+  lacuna whatif --list           all changes
   lacuna whatif --help CHANGE    what a change does, assumes and needs`,
 	Examples: []string{
 		"lacuna whatif data_loading.lacuna -x prefetch:data_load@12",
@@ -47,12 +47,12 @@ compare with a new capture, is told beside it.
 	NoVerdict:    "the capture cannot be replayed",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := whatifCall{
-			changes: flags.StringArrayP("change", "x", nil, "`CHANGE` to make; may be given several times"),
-			list:    flags.Bool("list", false, "list the changes there are"),
-			format:  flags.String("format", "text", "`FORMAT` is text, json or markdown"),
-			steps:   flags.String("steps", "", "only the steps at positions `A:B`, from 0, B excluded; start-up is not looked for"),
-			pattern: flags.String("step-range", "", "ranges called `NAME` mark steps; /REGEXP/ for a pattern"),
-			rank:    optionalInt(flags, "rank", "of several inputs, or ranks in one, rank `N`"),
+			changes: flags.StringArrayP("change", "x", nil, "apply `CHANGE`; may be repeated"),
+			list:    flags.Bool("list", false, "list all changes"),
+			format:  flags.String("format", "text", "output `FORMAT`: text, json or markdown"),
+			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not removed"),
+			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
 		return call.run
 	},
@@ -101,7 +101,7 @@ func (c whatifCall) check(args []string) error {
 		return err
 	}
 	if len(*c.changes) == 0 {
-		return errCall("whatif: say what to change: -x CHANGE; lacuna whatif --list has all")
+		return errCall("whatif: no change given; try -x CHANGE, from lacuna whatif --list")
 	}
 	for _, text := range *c.changes {
 		if _, err := findChange(text); err != nil {

@@ -36,7 +36,7 @@ func changeList() string {
 			head = ""
 		}
 	}
-	b.WriteString("\nlacuna whatif --help CHANGE tells how it is replayed and what it assumes.\n")
+	b.WriteString("\nlacuna whatif --help CHANGE shows how it is replayed and what it assumes.\n")
 	return b.String()
 }
 
@@ -70,7 +70,7 @@ func changeHelp(c *changes.Change) string {
 	b.WriteString(strings.Join(page.Wrap(c.Syntax+": "+c.Title, helpWidth), "\n") + "\n")
 	paragraphs("", c.Doc)
 	paragraphs("Assumes: ", c.Assumes)
-	paragraphs("Not when: ", c.NotWhen)
+	paragraphs("Does not apply when: ", c.NotWhen)
 	fmt.Fprintf(&b, "\n  lacuna whatif INPUT -x %s\n", pages.ShellWord(c.Example))
 	return b.String()
 }

@@ -104,9 +104,9 @@ func (r *Result) warnOfDrift(s *Session) {
 		r.DriftPct = &pct
 		text := fmt.Sprintf("%s drifted by %+.1f %% from the first run to the last", r.Main, pct)
 		if len(s.Runs) == 2 {
-			text += "; the two ran in turn, so it fell on both alike"
+			text += "; the two ran in turn, so it affects both alike"
 		} else {
-			text += ": what is told depends on when it was taken; more --warmup, or a rest before, may help"
+			text += ": the result depends on when it was measured; more --warmup, or a pause before, may help"
 		}
 		r.Warnings = append(r.Warnings, text)
 	}

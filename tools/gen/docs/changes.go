@@ -16,7 +16,7 @@ const generatedChange = "<!-- Generated from the changes by go generate; do not 
 func changePages(all []*changes.Change, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
-	b.WriteString(generatedChange + "# The changes of `lacuna whatif -x`\n\n| change | what would be different |\n|---|---|\n")
+	b.WriteString(generatedChange + "# The changes of `lacuna whatif -x`\n\n| change | what it does |\n|---|---|\n")
 	for _, c := range all {
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s |\n", strings.ReplaceAll(c.Syntax, "|", `\|`), c.Name, cell(c.Title))
 		page, err := changePage(c, filepath.Join(cases, c.Name+".txtar"))
@@ -25,7 +25,7 @@ func changePages(all []*changes.Change, cases string) (map[string]string, error)
 		}
 		out[c.Name+".md"] = page
 	}
-	b.WriteString("\nSeveral are replayed together, `-x drop-syncs -x cuda-graph`: each sees what those before it left.\n")
+	b.WriteString("\nSeveral are applied in order, `-x drop-syncs -x cuda-graph`: each starts from the result of those before it.\n")
 	out["README.md"] = b.String()
 	return out, nil
 }
@@ -34,7 +34,7 @@ func changePage(c *changes.Change, cases string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n%s.\n\n    lacuna whatif INPUT -x %s\n\nWritten `%s`.\n", generatedChange, c.Name, text(c.Title), c.Example, c.Syntax)
 	for _, part := range []struct{ title, body string }{
-		{"How it is replayed", c.Doc}, {"What it takes for granted", c.Assumes}, {"When it is not allowed, or means nothing", c.NotWhen},
+		{"How it is replayed", c.Doc}, {"What it assumes", c.Assumes}, {"When it does not apply", c.NotWhen},
 	} {
 		if body := prose(part.body); body != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n%s\n", part.title, body)
@@ -49,7 +49,7 @@ func changePage(c *changes.Change, cases string) (string, error) {
 		b.WriteString(comment + "\n\n")
 	}
 	args, events, want := firstCase(archive)
-	fmt.Fprintf(&b, "A capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nWhat `-x %s` makes of the step, in ns, best and worst in brackets, "+
+	fmt.Fprintf(&b, "A capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nThe step after `-x %s`, in ns, best and worst in brackets, "+
 		"by the rules of the replay alone:\n\n```\n%s```\n", events, args, want)
 	return b.String(), nil
 }

@@ -17,7 +17,7 @@ const generatedExporter = "<!-- Generated from the exporters by go generate; do 
 func exporterPages(all []*exporters.Exporter, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
-	b.WriteString(generatedExporter + "# The forms of `lacuna export --to`\n\n| form | what it is |\n|---|---|\n")
+	b.WriteString(generatedExporter + "# The formats of `lacuna export --to`\n\n| format | what it is |\n|---|---|\n")
 	for _, e := range all {
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s |\n", e.Name, e.Name, cell(e.Title))
 		archive, err := txtar.ParseFile(filepath.Join(cases, e.Name+".txtar"))
@@ -26,7 +26,7 @@ func exporterPages(all []*exporters.Exporter, cases string) (map[string]string, 
 		}
 		_, events, want := firstCase(archive)
 		out[e.Name+".md"] = fmt.Sprintf("%s# %s\n\n%s.\n\n    lacuna export INPUT --to %s -o FILE\n\n%s\n\n## Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n"+
-			"```\n%s```\n\nWhat is made of it:\n\n```\n%s```\n", generatedExporter, e.Name, text(e.Title), e.Name,
+			"```\n%s```\n\nThe result:\n\n```\n%s```\n", generatedExporter, e.Name, text(e.Title), e.Name,
 			prose(e.Doc), events, want)
 	}
 	out["README.md"] = b.String()

@@ -13,8 +13,8 @@ import (
 // page of its own, NAME.md, written by hand.
 func formatsPage(all []*reader.Format, docs string) string {
 	var b strings.Builder
-	b.WriteString("<!-- Generated from the readers by go generate; do not edit. -->\n# The formats that are read\n\n" +
-		"| format | is | written by | files |\n|---|---|---|---|\n")
+	b.WriteString("<!-- Generated from the readers by go generate; do not edit. -->\n# The formats that lacuna reads\n\n" +
+		"| format | what it is | written by | files |\n|---|---|---|---|\n")
 	for _, f := range all {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", f.Name, f.Name, cell(f.Title), cell(f.Maker), cell(f.Files))
 	}
@@ -40,7 +40,7 @@ func exists(path string) bool {
 
 func fillsTable(fills []reader.Fill) string {
 	var b strings.Builder
-	b.WriteString("\n| may hold | if recorded with |\n|---|---|\n")
+	b.WriteString("\n| can hold | if recorded with |\n|---|---|\n")
 	for _, x := range fills {
 		fmt.Fprintf(&b, "| %s | %s |\n", cell(strings.Join(x.Parts.Words(), ", ")), cell(x.With))
 	}
@@ -51,24 +51,24 @@ func fillsTable(fills []reader.Fill) string {
 func costTable(f *reader.Format) string {
 	t := f.Tool
 	if !t.Priced() {
-		return fmt.Sprintf("\nWhat %s costs is not measured: nothing of it is taken out.\n", text(t.Name))
+		return fmt.Sprintf("\nThe overhead of %s is not measured: nothing is subtracted for it.\n", text(t.Name))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n| %s adds | ns |\n|---|---|\n", cell(t.Name))
+	fmt.Fprintf(&b, "\n| overhead of %s | ns |\n|---|---|\n", cell(t.Name))
 	for _, x := range []struct {
 		what string
 		ns   float64
 	}{
-		{"to each call that issues GPU work", t.CallNs}, {"to each other call", t.OtherNs},
-		{"to each operator or annotation", t.OpNs}, {"to each recorded input of an operator", t.InputNs},
-		{"to each recorded Python function", t.FrameNs},
-		{"on the device, to each node of a graph recorded by node", t.NodeNs},
+		{"per call that issues GPU work", t.CallNs}, {"per other call", t.OtherNs},
+		{"per operator or annotation", t.OpNs}, {"per recorded input of an operator", t.InputNs},
+		{"per recorded Python function", t.FrameNs},
+		{"on the device, per node of a graph recorded by node", t.NodeNs},
 	} {
 		if x.ns > 0 {
 			fmt.Fprintf(&b, "| %s | %.0f |\n", x.what, x.ns)
 		}
 	}
-	fmt.Fprintf(&b, "\nThe true cost is taken to lie within %.0f %% of it, and a step without the tool to be known "+
+	fmt.Fprintf(&b, "\nThe true overhead is assumed to be within %.0f %% of it, and the time of a step without the tool is known "+
 		"to %.0f %% at best. %s\n", 100*t.Spread, 100*t.MinShare, text(f.Measured))
 	return b.String()
 }

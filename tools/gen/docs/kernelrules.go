@@ -14,7 +14,7 @@ const generatedKernelRule = "<!-- Generated from the rules by go generate; do no
 func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
-	b.WriteString(generatedKernelRule + "# The diagnoses of `lacuna kernel`\n\n| rule | the fault | since |\n|---|---|---|\n")
+	b.WriteString(generatedKernelRule + "# The diagnoses of `lacuna kernel`\n\n| rule | problem | since |\n|---|---|---|\n")
 	for _, r := range all {
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s |\n", r.ID, r.ID, cell(r.Title), r.Since)
 		page, err := kernelRulePage(r, filepath.Join(cases, r.ID+".txtar"))
@@ -24,8 +24,8 @@ func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, 
 		out[r.ID+".md"] = page
 	}
 	b.WriteString(kernelModel)
-	b.WriteString("\nA fault is a finding if the model predicts that its fix makes the kernel at least 1.1 times as fast; faults that gain less are only mentioned. " +
-		"The model, and how right it is: [accuracy-kernels](../accuracy-kernels.md).\n")
+	b.WriteString("\nA problem is a finding if its fix is predicted to make the kernel at least 1.1 times faster; one that gains less is mentioned. " +
+		"The model and its accuracy: [accuracy-kernels](../accuracy-kernels.md).\n")
 	out["README.md"] = b.String()
 	return out, nil
 }
@@ -34,16 +34,18 @@ func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, 
 const kernelModel = `
 ## How times are predicted
 
-A kernel lasts as long as its busiest resource needs: T x u x s / cap, the largest over DRAM, L2, L1, the load unit,
-instruction issue and the arithmetic pipes. u is the share of the resource's peak that was measured, s the part of
-the demand on it that remains after the fix (bytes, wavefronts, instructions), cap the share of the peak that
-kernels reach: 0.88 of DRAM, issue and the pipes, 0.85 of the caches, with 0.93 to 0.99 at best and about 0.65 at
-worst, which gives the range. Work at several levels overlaps in part: with two of equal length a kernel takes a
-fifth more than with one. Kernels that write to DRAM take up to 18 µs more, short blocks leave slots empty between
-them, and start and end take 3 µs. Where waiting remains, the rule adds a floor. Fixes of several findings are
-priced together: the remaining parts are multiplied, gains are not added.
+A kernel takes as long as its busiest resource needs: T x u x s / cap, the maximum over DRAM, L2, L1, the load/store
+unit, instruction issue and the arithmetic pipes. T is the measured time. u is the measured share of the resource's
+peak. s is the share of the demand that is left after the fix (fewer bytes, passes or instructions). cap is the share
+of the peak that kernels reach: 0.88 for DRAM, issue and the pipes, 0.85 for the caches. The range of the prediction
+comes from caps of 0.93 to 0.99 at best and about 0.65 at worst.
 
-Times are those under the profiler, which locks clocks unless --clock-control none is given.
+Work on several resources overlaps only in part: with two equally busy ones a kernel takes a fifth longer than with one.
+Kernels that write to DRAM take up to 18 us more, short blocks leave slots empty between them, and start and end take
+3 us. If stalls remain, the rule adds a floor. Fixes of several findings are priced together: their shares of demand are
+multiplied, gains are not added.
+
+Times are those under the profiler, which locks the clocks unless it runs with --clock-control none.
 `
 
 func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
@@ -55,7 +57,7 @@ func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
 	}
 	fmt.Fprintf(&b, " Needs %s.", strings.Join(needs, ", "))
 	if r.Residual {
-		b.WriteString(" Reported only when nothing else is found.")
+		b.WriteString(" Runs only if no other rule finds anything.")
 	}
 	section := func(title, body string) {
 		if body = prose(body); body != "" {
@@ -67,9 +69,9 @@ func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\n\n## Example\n\nA kernel's counters as text:\n\n```\n%s```\n\nThe findings in it, each with its confidence and the predicted time:\n\n```\n%s```", events, finding)
+	fmt.Fprintf(&b, "\n\n## Example\n\nThe counters of a kernel as text:\n\n```\n%s```\n\nThe finding, with its confidence and the predicted time:\n\n```\n%s```", events, finding)
 	section("What to do", r.Fix)
-	section("What would show that the diagnosis is wrong", r.RefutedBy)
-	section("When it is wrong, or silent", r.Limits)
+	section("What would refute the diagnosis", r.RefutedBy)
+	section("When it is wrong or finds nothing", r.Limits)
 	return b.String() + "\n", nil
 }

@@ -15,7 +15,7 @@ const generated = "<!-- Generated from the tables by go generate; do not edit. -
 func tablePages(all []*tables.Table) map[string]string {
 	out := make(map[string]string)
 	var b strings.Builder
-	b.WriteString(generated + "# The tables of `lacuna stats`\n\n| table | a row | equals |\n|---|---|---|\n")
+	b.WriteString(generated + "# The tables of `lacuna stats`\n\n| table | what it shows | equals |\n|---|---|---|\n")
 	for _, t := range all {
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s |\n", t.Name, t.Name, cell(t.Title), cell(t.Origin))
 		out[t.Name+".md"] = tablePage(t)
@@ -31,13 +31,13 @@ func tablePage(t *tables.Table) string {
 		b.WriteString("\n" + text(doc) + "\n")
 	}
 	if len(t.Columns) > 0 {
-		b.WriteString("\n## Columns\n\n| CSV | JSON | is |\n|---|---|---|\n")
+		b.WriteString("\n## Columns\n\n| CSV | JSON | meaning |\n|---|---|---|\n")
 	}
 	for _, c := range t.Columns {
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", cell(c.Unit.Header(c.Name)), c.Unit.Key(c.Name), cell(c.Doc))
 	}
 	if len(t.Args) > 0 {
-		b.WriteString("\n## Words that may follow the name\n\n| word | does |\n|---|---|\n")
+		b.WriteString("\n## Options, after the name\n\n| option | what it does |\n|---|---|\n")
 	}
 	for _, a := range t.Args {
 		word := t.Name + ":" + a.Name
@@ -46,12 +46,12 @@ func tablePage(t *tables.Table) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(word, "|", `\|`), cell(a.Doc))
 	}
-	fmt.Fprintf(&b, "\n**Has what it needs:** %s.\n", text(reader.Having(readers.All, t.Needs&^t.Spares)))
+	fmt.Fprintf(&b, "\n**Formats that have the data:** %s.\n", text(reader.Having(readers.All, t.Needs&^t.Spares)))
 	if t.Origin != "" {
 		fmt.Fprintf(&b, "\n**Equals:** %s.\n", text(t.Origin))
 	}
 	if t.ManyRanks {
-		b.WriteString("\nTakes all inputs at once: they are the ranks of one job.\n")
+		b.WriteString("\nAll inputs are read together: they are the ranks of one job.\n")
 	}
 	return b.String()
 }
