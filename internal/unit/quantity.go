@@ -29,7 +29,7 @@ func ParseQuantity(text string) (Quantity, error) {
 	}
 	x, err := strconv.ParseFloat(text[:end], 64)
 	if err != nil || math.IsInf(x, 0) {
-		return Quantity{}, fmt.Errorf("%.40q is no number with a unit, such as 20us, 1.5GB, 2%% or 300", text)
+		return Quantity{}, fmt.Errorf("%.40q is not a number with a unit, such as 20us, 1.5GB, 2%% or 300", text)
 	}
 	return Quantity{x, strings.TrimSpace(text[end:])}, nil
 }
