@@ -226,7 +226,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{"same", [][]float64{a, a}, "same"},
 		{"slower", [][]float64{a, scaled(1.05, 0)}, "slower"},
-		{"drift falls on both", [][]float64{scaled(1, 0.01), scaled(1, 0.01)}, "undecided it fell on both alike"},
+		{"drift falls on both", [][]float64{scaled(1, 0.01), scaled(1, 0.01)}, "undecided it hit both alike"},
 		{"drift of one", [][]float64{scaled(1, 0.01)}, " drifted by +"},
 		{"modes", [][]float64{{10, 12, 10.01, 12.01, 9.99, 11.99, 10, 12, 12.02, 10.01}}, " two modes among the runs in step, at 10 and 12"},
 	} {

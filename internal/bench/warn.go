@@ -31,7 +31,7 @@ func (r *Result) warn(s *Session) {
 	for i, p := range r.Programs {
 		for _, m := range p.Measures {
 			if m.Modes != nil && m.Name == r.Main {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("%stwo modes among the runs in %s, at %.4g and %.4g %s: a median says little of either", names[i], m.Name, m.Modes[0], m.Modes[1], m.Unit))
+				r.Warnings = append(r.Warnings, fmt.Sprintf("%stwo modes among the runs in %s, at %.4g and %.4g %s: a median describes neither", names[i], m.Name, m.Modes[0], m.Modes[1], m.Unit))
 			}
 		}
 		r.warnOfClocks(names[i], s.Runs[i])
@@ -39,7 +39,7 @@ func (r *Result) warn(s *Session) {
 	r.warnOfSides(s)
 	r.warnOfDrift(s)
 	if s.NoGPU != "" {
-		r.Warnings = append(r.Warnings, s.NoGPU+": clocks, power and other processes are not recorded")
+		r.Warnings = append(r.Warnings, s.NoGPU+": clocks, power and other processes were not recorded")
 	}
 }
 
@@ -72,7 +72,7 @@ func (r *Result) warnOfClocks(name string, runs []*measure.Run) {
 		}
 	}
 	if throttled > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%sthe GPU's clocks were held down in %d of %d runs (see throttle)", name, throttled, len(runs)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%sthe GPU's clocks were throttled in %d of %d runs (see throttle)", name, throttled, len(runs)))
 	}
 	if others != "" {
 		r.Warnings = append(r.Warnings, name+"other processes computed on the GPU: "+others)
@@ -93,7 +93,7 @@ func (r *Result) warnOfSides(s *Session) {
 		}
 	}
 	if b, a := clocks[0], clocks[1]; b > 0 && a > 0 && math.Abs(a/b-1) > clockShare {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the clocks differ: %.0f MHz before, %.0f after: a part of the change may be theirs, or they may be a part of the change (a heavier program draws more power)", b, a))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the clocks differ: %.0f MHz before, %.0f after: they may explain part of the change, or be part of it (a heavier program draws more power)", b, a))
 	}
 }
 
@@ -104,9 +104,9 @@ func (r *Result) warnOfDrift(s *Session) {
 		r.DriftPct = &pct
 		text := fmt.Sprintf("%s drifted by %+.1f %% from the first run to the last", r.Main, pct)
 		if len(s.Runs) == 2 {
-			text += "; the two ran in turn, so it fell on both alike"
+			text += "; the two alternated, so it hit both alike"
 		} else {
-			text += ": what is told depends on when it was taken; more --warmup, or a rest before, may help"
+			text += "; the result depends on when it was measured; more --warmup, or a rest before, may help"
 		}
 		r.Warnings = append(r.Warnings, text)
 	}

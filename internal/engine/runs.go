@@ -113,7 +113,7 @@ func (r *Runs) Side(ctx context.Context, arg string, only *regexp.Regexp) ([]*co
 		some, err := r.captures(ctx, path, only, len(out) == 0)
 		if err != nil {
 			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
-				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'",
+				err = fmt.Errorf("%w; every file of the directory counts as a run: name only the runs, as in '%s'",
 					err, filepath.Join(arg, "*.json.gz"))
 			}
 			return nil, err
