@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	keptLines = 20      // what is told of a program that failed
+	keptLines = 20      // what is shown of a program that failed
 	maxLine   = 1 << 16 // bytes; longer lines are cut there
 	maxMarks  = 1 << 20 // of one run; later ones are left out
 	// aheadShare is how far the mean step may be above the median before it is said that the marks may not be steps:

@@ -15,7 +15,7 @@ const (
 	// clockShare is by how much clocks must differ to be spoken of. They move in steps of 15 MHz, under 1 %.
 	clockShare = 0.02
 	// driftShare is how much of the median a drift must be over all runs to be spoken of, and driftLevel how
-	// sure it must be: it is asked of every session, so one in a hundred without any is told of one.
+	// sure it must be: it is asked of every session, so one in a hundred without any is warned of one.
 	driftShare = 0.01
 	driftLevel = 0.01
 	// fewestForDrift is below how many runs nothing is said of drift.
@@ -43,7 +43,7 @@ func (r *Result) warn(s *Session) {
 	}
 }
 
-// warnOfClocks tells of runs at lower clocks than the others of the same program, and of what held clocks down.
+// warnOfClocks warns of runs at lower clocks than the others of the same program, and of what held clocks down.
 func (r *Result) warnOfClocks(name string, runs []*measure.Run) {
 	var clocks []float64
 	throttled, others := 0, ""
@@ -79,7 +79,7 @@ func (r *Result) warnOfClocks(name string, runs []*measure.Run) {
 	}
 }
 
-// warnOfSides tells of clocks that differ between two programs.
+// warnOfSides warns of clocks that differ between two programs.
 func (r *Result) warnOfSides(s *Session) {
 	if len(r.Programs) < 2 {
 		return

@@ -155,7 +155,7 @@ func (c *comparison) faster(class string, t classTime) Cause {
 	return Cause{What: what + verb + ifLess(t.change(), "less", "more") + " time, " + calls, Ms: t.change(), Key: "kernels:" + class}
 }
 
-// besides is the share of what went that what came must take to be told with it.
+// besides is the share of what went that what came must take to be shown with it.
 const besides = 0.02
 
 // replaced is the cause that in a range some kernels went and others came.

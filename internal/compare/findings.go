@@ -25,8 +25,8 @@ type Finding struct {
 	AfterMs  *float64 `json:"after_ms"`
 }
 
-// findings tells which findings of the first captures went, came and stayed. Findings of one rule are told apart by
-// the repair that they name.
+// findings says which findings of the first captures went, came and stayed. Findings of one rule are told apart by
+// the fix that they name.
 func (c *comparison) findings() Findings {
 	f := Findings{Gone: []Finding{}, New: []Finding{}, Stayed: []Finding{}}
 	b, a := c.before[0].Report, c.after[0].Report

@@ -16,7 +16,7 @@ type sheetMetric struct {
 }
 
 const (
-	// movedShare is a change of a count that is told: multi-pass counters of one kernel disagree by less.
+	// movedShare is a change of a count that is shown: multi-pass counters of one kernel disagree by less.
 	movedShare = 0.05
 	// movedPoints is a change of a percentage, in points.
 	movedPoints = 2
@@ -205,7 +205,7 @@ func coalesced(b, a float64) string {
 	return either(a < b, "better coalesced", "worse coalesced, or wider loads")
 }
 
-// work is issuing: the part of the warps' time that is no waiting.
+// work is issuing: the part of the warps' time that is not waiting.
 const work = "issuing or ready"
 
 func wait(b, a float64) string {

@@ -89,7 +89,7 @@ type priced struct {
 	gainNs  float64
 }
 
-// price finds the best of a finding's repairs that can be made.
+// price finds the best of a finding's fixes that can be made.
 func (d *desk) price(x *rules.Finding, out *report.Judged) {
 	f := finding(x)
 	if x.Rule.Standing != rules.CostsTime {
@@ -100,7 +100,7 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 		d.unpriced(f, x, "not priced: the replay cannot make this change")
 		return
 	}
-	refused := "" // why a repair is not allowed, where none could be priced
+	refused := "" // why a fix is not allowed, where none could be priced
 	for _, change := range x.Changes {
 		e, before, applied := d.make(change)
 		if !applied.Applied {
@@ -135,7 +135,7 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 	}
 }
 
-// unpriced keeps a finding whose repair cannot be replayed.
+// unpriced keeps a finding whose fix cannot be replayed.
 func (d *desk) unpriced(f report.Finding, x *rules.Finding, why string) {
 	unpriced(&f, x, why)
 	d.worth = append(d.worth, f)

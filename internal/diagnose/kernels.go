@@ -27,7 +27,7 @@ const (
 const maxUnmatched = 5
 
 // Kernels joins reports on single kernels to a timeline: each of its kernels that they are about comes with what they say, and with
-// what its repair buys in a step, by replay. Most gain in a step is first.
+// what its fix saves per step, by replay. Most gain per step is first.
 func (x *Diagnosis) Kernels(ctx context.Context, in *kernelreport.Report) ([]report.Kernel, *report.Kernels, error) {
 	if err := x.hold(ctx); err != nil {
 		return nil, nil, err
@@ -365,7 +365,7 @@ func (j *join) only(re *regexp.Regexp, at int) bool {
 	return true
 }
 
-// priceKernel replays the step with a kernel's findings repaired, one at a time.
+// priceKernel replays the step with a kernel's findings fixed, one at a time.
 func (x *Diagnosis) priceKernel(k *report.Kernel, change func(ratio float64) string) {
 	pricer, err := x.pricer()
 	if err != nil {

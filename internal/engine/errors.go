@@ -36,7 +36,7 @@ func (e *OtherRanksError) Error() string {
 		e.Where, rankList(e.Have), e.Rank, e.Of)
 }
 
-// A CannotReplayError says why what changes would buy cannot be told of a capture.
+// A CannotReplayError says why the gain of changes is unknown of a capture.
 type CannotReplayError struct{ Input, Why, Try string }
 
 func (e *CannotReplayError) Error() string {

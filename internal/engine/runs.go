@@ -197,7 +197,7 @@ func kernelCapture(p *profile.Report, only *regexp.Regexp) ([]*compare.Capture, 
 	return []*compare.Capture{{Run: run, Inside: inside}}, nil
 }
 
-// maxRuns bounds how many files one side of a comparison may name: a mistaken glob is told, not read for hours.
+// maxRuns bounds how many files one side of a comparison may name: a mistaken glob is refused, not read for hours.
 const maxRuns = 1000
 
 // RunFiles is the files that arguments name: a file, a directory's files, or a glob that the shell did not expand.

@@ -135,7 +135,7 @@ func kernelBecause(k *kernelreport.Kernel, f *kernelreport.Finding, whole bool) 
 	if len(more) > 0 {
 		title := "More"
 		if len(more) == 1 && f.RefutedBy != "" {
-			title = "Refuted if"
+			title = "What would refute it"
 		}
 		out = append(out, page.Fold{Title: title, Open: whole, Blocks: more})
 	}

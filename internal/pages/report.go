@@ -99,6 +99,9 @@ func whereItGoes(r *report.Report) page.Text {
 	return page.Join(s, page.Sayf(" (%s while the host %s).", part, causes[0].words))
 }
 
+// worthNaming is the least share of a step that is named beside a larger one.
+const worthNaming = 0.005
+
 // busyWith says in parentheses what the GPU is busy with, where that is not compute alone, and of how many GPUs it is
 // the mean.
 func busyWith(r *report.Report) page.Text {
@@ -109,7 +112,7 @@ func busyWith(r *report.Report) page.Text {
 			ms   float64
 			what string
 		}{{b.Compute, "compute"}, {b.CommExposed, "exposed communication"}, {b.Copy, "copy"}} {
-			if x.what == "compute" || x.ms/step >= worthSaying {
+			if x.what == "compute" || x.ms/step >= worthNaming {
 				parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
 			}
 		}

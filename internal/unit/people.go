@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Fixed is v with a number of decimals, and "-" for what is no number. Whole thousands are set apart.
+// Fixed is v with a number of decimals, and "-" for what is not a number. Whole thousands are set apart.
 func Fixed(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"

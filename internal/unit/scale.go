@@ -81,7 +81,7 @@ func (s Scale) Int(v int64) string {
 	return s.Float(float64(v))
 }
 
-// Float is a float for people; what is no number is a dash. A value that is not zero never prints as zero.
+// Float is a float for people; what is not a number is a dash. A value that is not zero never prints as zero.
 func (s Scale) Float(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"

@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// sarifRules is the verdicts that are told, each a rule.
+// sarifRules is the verdicts that are reported, each a rule.
 var sarifRules = []sarifRule{
 	{gate.Regression, sarifMessage{"A measure got worse by more than its limit"}, sarifMessage{"The 95 % interval of the change lies beyond the limit, or that of the measure beyond its budget."}},
 	{gate.Inconclusive, sarifMessage{"Whether a measure got worse is inconclusive"}, sarifMessage{"More runs would settle it; the message says how many."}},
