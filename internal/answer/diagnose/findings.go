@@ -38,7 +38,7 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 		x := &found.All[i]
 		f := finding(x)
 		if x.Rule.Standing == rules.CostsTime {
-			unpriced(&f, x, "how much it buys cannot be told: the capture cannot be replayed")
+			unpriced(&f, x, "not priced: the capture cannot be replayed")
 		}
 		out.Findings = append(out.Findings, f)
 	}
@@ -89,7 +89,7 @@ type priced struct {
 	gainNs  float64
 }
 
-// price finds the best of a finding's repairs that can be made.
+// price finds the best of a finding's fixes that can be made.
 func (d *desk) price(x *rules.Finding, out *report.Judged) {
 	f := finding(x)
 	if x.Rule.Standing != rules.CostsTime {
@@ -97,10 +97,10 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 		return
 	}
 	if len(x.Changes) == 0 {
-		d.unpriced(f, x, "how much cannot be replayed")
+		d.unpriced(f, x, "not priced: the replay cannot make this change")
 		return
 	}
-	refused := "" // why a repair is not allowed, where none could be priced
+	refused := "" // why a fix is not allowed, where none could be priced
 	for _, change := range x.Changes {
 		e, before, applied := d.make(change)
 		if !applied.Applied {
@@ -111,9 +111,9 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 		}
 		refused = ""
 		if d.unsure {
-			out.Abstained = append(out.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure, Reason: fmt.Sprintf("the replay explains the step only to %.1f %%: what %s would buy cannot be told", 100*d.k.SelfError, change),
+			out.Abstained = append(out.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure, Reason: fmt.Sprintf("the gain of %s is unknown: the replay is %.1f %% off", change, 100*math.Abs(d.k.SelfError)),
 				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
-			d.unpriced(f, x, fmt.Sprintf("how much it buys cannot be told: the replay explains the step only to %.1f %%", 100*d.k.SelfError))
+			d.unpriced(f, x, fmt.Sprintf("not priced: the replay is %.1f %% off", 100*math.Abs(d.k.SelfError)))
 			return
 		}
 		price := d.priceAfter(before, e)
@@ -135,7 +135,7 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 	}
 }
 
-// unpriced keeps a finding whose repair cannot be replayed.
+// unpriced keeps a finding whose fix cannot be replayed.
 func (d *desk) unpriced(f report.Finding, x *rules.Finding, why string) {
 	unpriced(&f, x, why)
 	d.worth = append(d.worth, f)

@@ -27,7 +27,7 @@ const (
 const maxUnmatched = 5
 
 // Kernels joins reports on single kernels to a timeline: each of its kernels that they are about comes with what they say, and with
-// what its repair buys in a step, by replay. Most gain in a step is first.
+// what its fix saves per step, by replay. Most gain per step is first.
 func (x *Diagnosis) Kernels(ctx context.Context, in *kernelreport.Report) ([]report.Kernel, *report.Kernels, error) {
 	if err := x.hold(ctx); err != nil {
 		return nil, nil, err
@@ -242,16 +242,16 @@ func notesOf(x *timed) (out []string) {
 	if same := x.in(size{k.Grid, k.Block}); k.DurationUs != nil && same.n > 0 {
 		mean := float64(same.ns) / 1e3 / float64(same.n)
 		if ratio := mean / *k.DurationUs; ratio > farApart || ratio < 1/farApart {
-			out = append(out, fmt.Sprintf("it takes %s here and %s in the report: other data, other clocks or other work beside it; shares are taken over, times are not", usText(mean), usText(*k.DurationUs)))
+			out = append(out, fmt.Sprintf("it takes %s here and %s in the report: the data, the clocks or concurrent work differ; shares are taken over, times are not", usText(mean), usText(*k.DurationUs)))
 		}
 	}
 	switch part := float64(x.sameNs) / float64(max(1, x.ns)); {
 	case len(x.sizes) == 1 && x.in(size{}).ns > 0:
-		out = append(out, "the capture has no grid and block: whether the report is of the same size is not known")
+		out = append(out, "the capture has no grid and block: whether the report has the same size is unknown")
 	case x.sameNs == 0:
-		out = append(out, fmt.Sprintf("the report is of another size: grid %s, block %s", dims(k.Grid), dims(k.Block)))
+		out = append(out, fmt.Sprintf("the report has another size: grid %s, block %s", dims(k.Grid), dims(k.Block)))
 	case part < 0.9:
-		out = append(out, fmt.Sprintf("only %.0f %% of its time is in launches of the report's grid %s and block %s; gains are of those", 100*part, dims(k.Grid), dims(k.Block)))
+		out = append(out, fmt.Sprintf("only %.0f %% of its time is in launches with the report's grid %s and block %s; gains are for those", 100*part, dims(k.Grid), dims(k.Block)))
 	}
 	return out
 }
@@ -365,11 +365,11 @@ func (j *join) only(re *regexp.Regexp, at int) bool {
 	return true
 }
 
-// priceKernel replays the step with a kernel's findings repaired, one at a time.
+// priceKernel replays the step with a kernel's findings fixed, one at a time.
 func (x *Diagnosis) priceKernel(k *report.Kernel, change func(ratio float64) string) {
 	pricer, err := x.pricer()
 	if err != nil {
-		k.Notes = append(k.Notes, "what it is worth in a step cannot be replayed from this capture")
+		k.Notes = append(k.Notes, "its gain per step cannot be replayed from this capture")
 		return
 	}
 	priced := 0

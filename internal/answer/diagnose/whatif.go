@@ -30,14 +30,14 @@ func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 	case f.Work().Len() == 0:
 		return nil, &CannotError{"the capture has no GPU work", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
 	case f.Trace.Calls.Len() == 0:
-		return nil, &CannotError{"the capture has no CUDA calls, so nothing says what waited for the host", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no CUDA calls, so what waited for the host is unknown", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
 	case !steps.Device:
 		return nil, &CannotError{"no step of the device was found", "NVTX ranges step_0, step_1, … around the steps, or --step-range NAME"}
 	case f.Trust().WindowsApart:
 		return nil, &CannotError{"GPU work and host calls do not overlap in time, so their clocks do not agree", "another version of the profiler"}
 	}
 	if calls, yes := replay.TooLarge(f, steps); yes {
-		return nil, &CannotError{fmt.Sprintf("the capture is one step, or a few, of %d calls: too many to be replayed", calls), "NVTX ranges step_0, step_1, … around shorter steps, or --step-range NAME"}
+		return nil, &CannotError{fmt.Sprintf("the capture is one step, or a few, of %d calls: too many to replay", calls), "NVTX ranges step_0, step_1, … around shorter steps, or --step-range NAME"}
 	}
 	p := replay.Build(f, steps)
 	if len(p.Anchors) == 0 || p.Anchors[0] < 0 {
@@ -117,20 +117,20 @@ func pathOf(k *replay.Pricer, e *replay.Edit) map[string]float64 {
 func notes(k *replay.Pricer) []string {
 	out := []string{}
 	if k.SelfError > maxSelfError || k.SelfError < -maxSelfError {
-		out = append(out, fmt.Sprintf("the replay explains the step only to %.1f %%: what changes of the schedule would buy cannot be told from this capture", 100*k.SelfError))
+		out = append(out, fmt.Sprintf("the replay is %.1f %% off: what changes of the schedule gain is unknown from this capture", 100*max(k.SelfError, -k.SelfError)))
 	}
 	if n := k.Program.Left; n > 0 {
 		have := len(k.Program.Steps.Steady())
-		out = append(out, fmt.Sprintf("%d steps in the middle of %d were replayed: the others make too many calls to replay them all", have, have+n))
+		out = append(out, fmt.Sprintf("only %d of %d steps, in the middle, were replayed: all make too many calls", have, have+n))
 	}
 	if k.Program.OneOfRanks() {
-		out = append(out, "one rank of several is given: what it waits for the others in collectives is taken as recorded; give the captures of all ranks")
+		out = append(out, "only one rank of several is given: its waits in collectives are taken as recorded; give the captures of all ranks")
 	}
 	if n := k.Program.Inferred; n > 0 {
-		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not hold them; those of lacuna record and of nsys profile --trace=cuda,nvtx do", n))
+		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not record them; lacuna record and nsys profile --trace=cuda,nvtx do", n))
 	}
 	if !k.Known {
-		out = append(out, "what the profiler added is not known for this tool: nothing was taken out")
+		out = append(out, "the overhead of this profiler is unknown: none was subtracted")
 	}
 	return out
 }

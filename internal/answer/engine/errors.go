@@ -14,7 +14,7 @@ type NoRankError struct {
 
 func (e *NoRankError) Error() string {
 	if len(e.Have) == 0 {
-		return fmt.Sprintf("--rank %d: no input says which rank it is", e.Rank)
+		return fmt.Sprintf("--rank %d: no input names its rank", e.Rank)
 	}
 	return fmt.Sprintf("--rank %d: no input is that rank (have %s)", e.Rank, rankList(e.Have))
 }
@@ -36,7 +36,7 @@ func (e *OtherRanksError) Error() string {
 		e.Where, rankList(e.Have), e.Rank, e.Of)
 }
 
-// A CannotReplayError says why what changes would buy cannot be told of a capture.
+// A CannotReplayError says why the gain of changes is unknown of a capture.
 type CannotReplayError struct{ Input, Why, Try string }
 
 func (e *CannotReplayError) Error() string {
@@ -56,7 +56,7 @@ func (e *NoMatchError) Unwrap() error { return e.Why }
 type NothingInCommonError struct{ Before, After, BeforeHas, AfterHas string }
 
 func (e *NothingInCommonError) Error() string {
-	return fmt.Sprintf("%s and %s have nothing in common that was measured (before: %s; after: %s)",
+	return fmt.Sprintf("%s and %s have no measure in common (before: %s; after: %s)",
 		e.Before, e.After, e.BeforeHas, e.AfterHas)
 }
 
@@ -80,7 +80,7 @@ func (e *PredictedError) Unwrap() error { return e.Why }
 type ReadOnceError struct{}
 
 func (*ReadOnceError) Error() string {
-	return "stdin (-) can be read once only, and was read for another question"
+	return "stdin (-) can be read only once, and was already read"
 }
 
 // A ClosedError says that a Job was asked after it was closed.

@@ -78,7 +78,7 @@ func (k *Kernels) Select(opt kernelreport.Options) (*Kernels, error) {
 	return kernelsOf(some), nil
 }
 
-// Report says why the kernels are slow and what which repair would buy.
+// Report says why the kernels are slow and how much each fix would save.
 func (k *Kernels) Report(opt kernelreport.Options) (*kernelreport.Report, error) {
 	r, err := kernelreport.Build(k.reports, opt)
 	return r, noMatch(k.reports[0], err)

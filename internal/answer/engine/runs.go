@@ -113,7 +113,7 @@ func (r *Runs) Side(ctx context.Context, arg string, only *regexp.Regexp) ([]*co
 		some, err := r.captures(ctx, path, only, len(out) == 0)
 		if err != nil {
 			if len(files) > 1 && !strings.ContainsAny(arg, "*?[") {
-				err = fmt.Errorf("%w; every file of the directory is taken for a run: name those that are, as in '%s'",
+				err = fmt.Errorf("%w; every file of the directory counts as a run: name only the runs, as in '%s'",
 					err, filepath.Join(arg, "*.json.gz"))
 			}
 			return nil, err
@@ -197,7 +197,7 @@ func kernelCapture(p *profile.Report, only *regexp.Regexp) ([]*compare.Capture, 
 	return []*compare.Capture{{Run: run, Inside: inside}}, nil
 }
 
-// maxRuns bounds how many files one side of a comparison may name: a mistaken glob is told, not read for hours.
+// maxRuns bounds how many files one side of a comparison may name: a mistaken glob is refused, not read for hours.
 const maxRuns = 1000
 
 // RunFiles is the files that arguments name: a file, a directory's files, or a glob that the shell did not expand.

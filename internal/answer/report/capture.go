@@ -91,7 +91,7 @@ func (o *one) narrow() []string {
 	if share >= narrowShare {
 		return nil
 	}
-	return []string{fmt.Sprintf("the steps hold %.0f %% of the capture's GPU work: what is said is true of them, not of the rest", 100*share)}
+	return []string{fmt.Sprintf("the steps hold %.0f %% of the capture's GPU work; the report covers only them", 100*share)}
 }
 
 // abstained lists what a report would say and cannot, once for all inputs.
@@ -109,17 +109,17 @@ func abstained(all []*one) []Abstained {
 	foreign := !none(func(t *model.Trace) bool { return t.Losses.Count(model.LossForeignDevice) > 0 })
 	switch {
 	case noWork && foreign:
-		out = append(out, Abstained{"budget", AnswerLacks, "the capture is of an accelerator that lacuna does not know: what it did cannot be told", "kernels and copies of a GPU",
+		out = append(out, Abstained{"budget", AnswerLacks, "the capture is of an accelerator that lacuna does not know: what it did is unknown", "kernels and copies of a GPU",
 			"a capture on an NVIDIA or AMD GPU"})
 	case noWork:
-		out = append(out, Abstained{"budget", AnswerLacks, "the capture has no GPU work: what a GPU did cannot be told", "kernels and copies",
+		out = append(out, Abstained{"budget", AnswerLacks, "the capture has no GPU work: what a GPU did is unknown", "kernels and copies",
 			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})
 	case none(func(t *model.Trace) bool { return t.Calls.Len() > 0 }):
-		out = append(out, Abstained{"idle_by_host", AnswerLacks, "no CUDA calls were recorded: why the GPU idled cannot be told", "CUDA runtime calls",
+		out = append(out, Abstained{"idle_by_host", AnswerLacks, "no CUDA calls were recorded: why the GPU was idle is unknown", "CUDA runtime calls",
 			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"})
 	}
 	if !noWork && all[0].steps.Source == facts.StepsNone {
-		out = append(out, Abstained{"steps", AnswerLacks, "nothing marks a step, and no launches repeat like a loop: time per step cannot be told", "step markers",
+		out = append(out, Abstained{"steps", AnswerLacks, "nothing marks a step, and no launches repeat like a loop: time per step is unknown", "step markers",
 			"torch.cuda.nvtx.range_push(f\"step_{i}\"), or prof.step() in torch.profiler, or --step-range NAME"})
 	}
 	return out

@@ -35,7 +35,7 @@ type Kernel struct {
 	Roofline     *RoofPlace `json:"roofline"` // null: not known
 	Notes        []string   `json:"notes"`
 
-	// RecoverableMs is what the best finding's repair saves of a step, alone.
+	// RecoverableMs is what the best finding's fix saves per step, alone.
 	RecoverableMs float64         `json:"recoverable_ms"`
 	Findings      []KernelFinding `json:"findings"`
 }

@@ -56,7 +56,7 @@ func TestRanksOfFiles(t *testing.T) {
 		if c := &r.Capture; c.Events != tt.events || !slices.Contains(c.Warnings, tt.warning) {
 			t.Errorf("%d inputs: %d events, warnings %q; want %d and %q", len(tt.in), c.Events, c.Warnings, tt.events, tt.warning)
 		}
-		if tt.named != "" && !strings.HasSuffix(r.Steps.Note, "the slowest input, "+tt.named) {
+		if tt.named != "" && !strings.HasSuffix(r.Steps.Note, "the slowest input: "+tt.named) {
 			t.Errorf("%d inputs: %s", len(tt.in), r.Steps.Note)
 		}
 	}

@@ -165,7 +165,7 @@ type AbstainedKind string
 const (
 	LacksPart    AbstainedKind = "lacks_part"    // the capture holds nothing of what a rule needs
 	CannotTell   AbstainedKind = "cannot_tell"   // it does, and the rule cannot judge all the same
-	ReplayUnsure AbstainedKind = "replay_unsure" // what the repair of a finding buys cannot be priced: the replay is too far off
+	ReplayUnsure AbstainedKind = "replay_unsure" // the gain of a fix is unknown: the replay is too far off
 	AnswerLacks  AbstainedKind = "answer_lacks"  // no rule but a part of the answer: budget, idle_by_host, steps
 	CannotReplay AbstainedKind = "cannot_replay" // nothing can be priced: whatif
 )

@@ -20,7 +20,7 @@ func (o *one) stepsPart(in []*facts.Facts) Steps {
 		out.Basis = "device"
 	}
 	if len(in) > 1 {
-		out.Note = joinNotes(out.Note, fmt.Sprintf("the mean is over all devices; steps, lists and findings are of the slowest input, %s", facts.InputName(o.f, in)))
+		out.Note = joinNotes(out.Note, fmt.Sprintf("means are over all devices; steps, lists and findings are of the slowest input: %s", facts.InputName(o.f, in)))
 	}
 	for _, step := range s.Steady() {
 		out.EachMs = append(out.EachMs, ms(step.LenNs()))

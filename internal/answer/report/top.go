@@ -227,7 +227,7 @@ func (o *one) topSyncs(n int) []TopSync {
 // minGapNs is the least idle span worth a line: a GPU needs about so long from one kernel to the next.
 const minGapNs = 1_000
 
-// longestGaps tells the longest idle spans of all devices.
+// longestGaps is the longest idle spans of all devices.
 func (o *one) longestGaps(n int) []Gap {
 	var all []facts.IdleGap
 	for _, gaps := range o.gaps {

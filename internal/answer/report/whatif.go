@@ -65,12 +65,12 @@ type Finding struct {
 	RecoverableMs float64    `json:"recoverable_ms"` // of a step of the program without the profiler, alone
 	GainLowMs     float64    `json:"gain_low_ms"`
 	GainHighMs    float64    `json:"gain_high_ms"`
-	AfterOthersMs float64    `json:"after_others_ms"` // what it adds once those above it are repaired
+	AfterOthersMs float64    `json:"after_others_ms"` // what it adds once those above it are fixed
 	PredictedMs   float64    `json:"predicted_step_ms"`
 	LowMs         float64    `json:"low_ms"`
 	HighMs        float64    `json:"high_ms"`
 	Change        string     `json:"change"`           // as -x takes it; "": it cannot be replayed
-	First         string     `json:"first,omitempty"`  // rule whose repair this one needs first
+	First         string     `json:"first,omitempty"`  // rule whose fix this one needs first
 	Before        []string   `json:"before,omitempty"` // changes that must be made before Change; what they buy is not in the gain
 	Assumes       []string   `json:"assumes"`
 	Evidence      []Evidence `json:"evidence"`
@@ -95,7 +95,7 @@ type Evidence struct {
 	Rows []string `json:"rows"`
 }
 
-// AfterAll is the step once all findings are repaired.
+// AfterAll is the step once all findings are fixed.
 type AfterAll struct {
 	StepMs  float64 `json:"step_ms"`
 	LowMs   float64 `json:"low_ms"`

@@ -19,7 +19,7 @@ func (u Unit) AppendInt(b []byte, v int64) []byte {
 	return strconv.AppendInt(b, v, 10)
 }
 
-// AppendFloat writes a float for programs. What is no number (NaN, infinite) is written as nothing.
+// AppendFloat writes a float for programs. What is not a number (NaN, infinite) is written as nothing.
 func (u Unit) AppendFloat(b []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return b

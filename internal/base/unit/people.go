@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Fixed is v with a number of decimals, and "-" for what is no number. Whole thousands are set apart.
+// Fixed is v with a number of decimals, and "-" for what is not a number. Whole thousands are set apart.
 func Fixed(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
@@ -90,10 +90,14 @@ func AboutDigits(ms float64) int {
 // About is an estimate in ms.
 func About(ms float64) string { return Fixed(ms, AboutDigits(ms)) }
 
-// Bounds is the range of an estimate in parentheses, as exact as the estimate itself.
+// Bounds is the range of an estimate in ms, as exact as the estimate itself: "8.2-16.2 ms".
 func Bounds(ms, low, high float64) string {
 	d := AboutDigits(ms)
-	return "(" + Fixed(low, d) + " to " + Fixed(high, d) + ")"
+	to := "-"
+	if low < 0 || high < 0 {
+		to = " to "
+	}
+	return Fixed(low, d) + to + Fixed(high, d) + " ms"
 }
 
 // Three is v with three significant digits, more before the point.

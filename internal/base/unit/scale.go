@@ -24,6 +24,8 @@ type step struct {
 var (
 	timeSteps = []step{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 	byteSteps = []step{{"bytes", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}
+	// of memories and caches, which the field counts in powers of two
+	binarySteps = []step{{"bytes", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
 )
 
 // ScaleOf is the scale for a column whose largest value, signs aside, is largest.
@@ -79,7 +81,7 @@ func (s Scale) Int(v int64) string {
 	return s.Float(float64(v))
 }
 
-// Float is a float for people; what is no number is a dash. A value that is not zero never prints as zero.
+// Float is a float for people; what is not a number is a dash. A value that is not zero never prints as zero.
 func (s Scale) Float(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
@@ -139,7 +141,17 @@ func FormatNs(ns int64) string {
 // FormatCount is an integer with commas between thousands.
 func FormatCount(n int64) string { return group(strconv.FormatInt(n, 10)) }
 
-// FormatBytes is one size by itself: 512 bytes, 1.500 MB; decimal, as GPU tools count.
+// FormatBinary is the size of a memory or a cache by itself: 512 bytes, 48 KiB, 139.8 GiB.
+func FormatBinary(n int64) string {
+	i := 0
+	for i+1 < len(binarySteps) && math.Abs(float64(n)) >= binarySteps[i+1].div {
+		i++
+	}
+	text := strings.TrimSuffix(Fixed(float64(n)/binarySteps[i].div, 1), ".0")
+	return text + " " + binarySteps[i].symbol
+}
+
+// FormatBytes is one amount of traffic or of data by itself: 512 bytes, 1.500 MB; decimal, as GPU tools count.
 func FormatBytes(n int64) string {
 	s := ScaleOf(Bytes, float64(n))
 	return s.Int(n) + " " + s.symbol

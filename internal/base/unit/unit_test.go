@@ -174,3 +174,13 @@ func FuzzScale(f *testing.F) {
 		}
 	})
 }
+
+// TestFormatBinary: sizes of memories and caches are in powers of two, with a decimal where it is not 0.
+func TestFormatBinary(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 bytes", 512: "512 bytes", 49152: "48 KiB", 62914560: "60 MiB",
+		150_110_011_392: "139.8 GiB", 8320: "8.1 KiB"} {
+		if got := FormatBinary(n); got != want {
+			t.Errorf("FormatBinary(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

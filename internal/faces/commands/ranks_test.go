@@ -147,7 +147,7 @@ func TestRankChosen(t *testing.T) {
 		t.Error(out)
 	}
 	out, _ = told(t, No, "check", "--baseline", "fast.txt", "slow.txt")
-	if !strings.Contains(out, "0.660 ms, before 0.380 ms") {
+	if !strings.Contains(out, "0.660 ms (was 0.380 ms)") {
 		t.Error(out)
 	}
 	// Captures of single ranks: --rank keeps one, as it does in a report; without it all are runs, as they were.

@@ -28,14 +28,14 @@ func Bench(r *bench.Result) *page.Page {
 	p.Add(page.Prose{Small: true, Text: page.T(benchStopWords(r))})
 	p.Add(page.Section{Title: page.T("Measures"), Level: 1, Blocks: []page.Block{benchRows(r)}})
 	if blocks := benchConditions(r); len(blocks) > 0 {
-		p.Add(page.Section{Title: page.T("The GPU meanwhile"), Level: 1, Fold: true, Blocks: blocks})
+		p.Add(page.Section{Title: page.T("The GPU during the runs"), Level: 1, Fold: true, Blocks: blocks})
 	}
 	if len(r.Warnings) > 0 {
 		var list []page.Text
 		for _, x := range r.Warnings {
 			list = append(list, page.T(x))
 		}
-		p.Add(page.Section{Title: page.T("What to know of these numbers"), Level: 1, Blocks: listed(list)})
+		p.Add(page.Section{Title: page.T("Notes on these numbers"), Level: 1, Blocks: listed(list)})
 	}
 	return p
 }
@@ -64,7 +64,7 @@ func benchWords(r *bench.Result) page.Text {
 		}
 	}
 	if len(r.Programs) == 2 {
-		return page.T("Nothing can be told: one of the two has no finished run with " + r.Main + ".")
+		return page.T("No verdict: one of the two has no finished run with " + r.Main + ".")
 	}
 	for _, m := range r.Programs[0].Measures {
 		if m.Name != r.Main {
@@ -77,17 +77,17 @@ func benchWords(r *bench.Result) page.Text {
 		}
 		text = page.Sayf("%s, the median of %s", text, unit.Plural(m.Runs, "run"))
 		if m.Runs > 1 {
-			text = page.Sayf("%s, which vary by %s (standard deviation)", text, page.Num(unit.Short(m.CVPct)+" %"))
+			text = page.Sayf("%s (standard deviation %s)", text, page.Num(unit.Short(m.CVPct)+" %"))
 		}
 		return page.Join(text, page.T("."))
 	}
-	return page.T("Nothing was measured: no run was finished with " + r.Main + ".")
+	return page.T("Nothing was measured: no run finished with " + r.Main + ".")
 }
 
 func benchSubject(name string) page.Text {
 	switch name {
 	case "wall":
-		return page.T("A run's wall time")
+		return page.T("Wall time per run")
 	case "step":
 		return page.T("A step")
 	}
@@ -98,17 +98,17 @@ func benchStopWords(r *bench.Result) string {
 	text := "Interrupted"
 	switch r.Stopped {
 	case bench.StoppedPrecision:
-		text = "Stopped because this is precise enough"
+		text = "Stopped: precise enough"
 	case bench.StoppedRuns:
-		text = "Stopped because all runs are made"
+		text = "Stopped: all runs done"
 	case bench.StoppedBudget:
-		text = "Stopped because the time is spent"
+		text = "Stopped: time budget spent"
 	case bench.StoppedFailed:
-		text = "Stopped because a run failed"
+		text = "Stopped: a run failed"
 	}
 	text += fmt.Sprintf(", after %.0f s", r.SpentS)
 	if r.PrecisionPct != nil {
-		text += fmt.Sprintf("; known to %s %% to either side", unit.Short(*r.PrecisionPct))
+		text += fmt.Sprintf("; precision ±%s %%", unit.Short(*r.PrecisionPct))
 	}
 	return text + "."
 }
@@ -126,7 +126,7 @@ func benchRows(r *bench.Result) page.Table {
 	}
 	out := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "median", Right: true},
 		{Head: "95 % interval", Right: true, Drop: 3},
-		{Head: "varies %", Right: true}, {Head: "least", Right: true, Drop: 1}, {Head: "most", Right: true, Drop: 2}}}
+		{Head: "CV %", Right: true}, {Head: "min", Right: true, Drop: 1}, {Head: "max", Right: true, Drop: 2}}}
 	for _, m := range r.Programs[0].Measures {
 		interval := ""
 		if m.Low != nil {
@@ -153,7 +153,7 @@ func benchStateWords(name string) string {
 	case "temperature_c":
 		return "temperature, °C"
 	case "throttle":
-		return "clocks held down"
+		return "clock throttling"
 	case "others":
 		return "other processes"
 	}

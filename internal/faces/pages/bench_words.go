@@ -10,24 +10,24 @@ import (
 
 // benchChangeWords is a verdict in a sentence.
 func benchChangeWords(c *compare.Change) page.Text {
-	text := page.Sayf("%s is %s, before %s", benchSubject(c.Name), page.Num(unit.FormatMeasure(c.After, c.Unit)),
+	text := page.Sayf("%s is %s (was %s)", benchSubject(c.Name), page.Num(unit.FormatMeasure(c.After, c.Unit)),
 		page.Num(unit.FormatMeasure(c.Before, c.Unit)))
 	if c.ChangePct != nil {
-		text = page.Sayf("%s: %s%s", text, page.Num(unit.Signed(*c.ChangePct)+" %"), percentRange(c))
+		text = page.Sayf("%s, %s%s", text, page.Num(unit.Signed(*c.ChangePct)+" %"), percentRange(c))
 	}
 	switch c.Verdict {
 	case compare.Undecided:
-		return page.Sayf("%s. Undecided%s.", text, neededWords(c.RunsNeeded))
+		return page.Sayf("%s: inconclusive%s.", text, neededWords(c.RunsNeeded))
 	case compare.Same:
-		return page.Sayf("%s. No change of %s %% or more.", text, unit.Short(c.LimitPct))
+		return page.Sayf("%s: the same (no change of %s %% or more).", text, unit.Short(c.LimitPct))
 	}
-	return page.Sayf("%s. It is %s.", text, verdictWords(c.Verdict))
+	return page.Sayf("%s: %s.", text, verdictWords(c.Verdict))
 }
 
 // benchVerdict is the verdict on a row.
 func benchVerdict(c *compare.Change) string {
 	if c.Verdict == compare.Undecided && c.RunsNeeded > 0 {
-		return fmt.Sprintf("undecided, %d runs", c.RunsNeeded)
+		return fmt.Sprintf("inconclusive, %d runs", c.RunsNeeded)
 	}
 	return verdictWords(c.Verdict)
 }

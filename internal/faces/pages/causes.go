@@ -21,9 +21,9 @@ func phrase(p facts.Phrase) page.Text { return page.Join(page.T(p.Words), page.N
 
 // pathCauses is the parts of a critical path that are not a host's.
 var pathCauses = map[string]string{
-	"compute": "kernels", "comm": "communication", "copy": "copies", "launch latency": "latency from launch to kernel",
-	"stream gap": "pauses between kernels", "sync return": "returns of synchronising calls", "queue full": "a full launch queue",
-	"workers": "the background workers",
+	"compute": "kernels", "comm": "communication", "copy": "copies", "launch latency": "launch latency",
+	"stream gap": "gaps between kernels", "sync return": "returns of synchronizing calls",
+	"queue full": "a full launch queue", "workers": "background workers",
 }
 
 // causeWords says what the host did, as the end of a sentence that begins with "the host".

@@ -12,7 +12,7 @@ import (
 	"lacuna/internal/runs/compare"
 )
 
-// changeCells is a change as cells: measure, before, after, change, interval. A share changes by points.
+// changeCells is a change as cells: measure, before, after, change, interval. A share changes by points (pp).
 func changeCells(c *compare.Change) []page.Text {
 	change, bounds := "from none", ""
 	points := 0.0 // of one per cent of before
@@ -24,7 +24,7 @@ func changeCells(c *compare.Change) []page.Text {
 	}
 	switch {
 	case points > 0 && c.ChangePct != nil:
-		change = unit.Signed(points**c.ChangePct) + " points"
+		change = unit.Signed(points**c.ChangePct) + " pp"
 		if c.LowPct != nil && c.HighPct != nil && math.Abs(*c.HighPct) < 1e6 {
 			high := points * *c.HighPct
 			if c.Unit == "share" {
@@ -55,12 +55,12 @@ func percentRange(c *compare.Change) string {
 	return fmt.Sprintf(" (%s to %s)", unit.Signed(*c.LowPct), unit.Signed(*c.HighPct))
 }
 
-// neededWords is how many runs would tell what is undecided, at the end of a sentence.
+// neededWords is how many runs would settle what is inconclusive, at the end of a sentence.
 func neededWords(runs int) string {
 	if runs == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; about %d runs a side would tell", runs)
+	return fmt.Sprintf("; needs about %d runs per side", runs)
 }
 
 // measureWords is a measure as people read it: of a kernel report, the kernel and the metric.
@@ -77,6 +77,6 @@ func measureWords(name string) page.Text {
 	return page.Sayf("%s: %s", page.Named(kernelname.Base(kernel)), cmp.Or(metricWords[metric], metric))
 }
 
-// metricWords is the metrics of a kernel whose names are no words.
+// metricWords is the metrics of a kernel whose names are not words.
 var metricWords = map[string]string{"dram_bytes": "DRAM bytes", "occupancy_theoretical": "theoretical occupancy",
-	"occupancy": "achieved occupancy", "sm": "compute, of peak", "memory": "memory, of peak"}
+	"occupancy": "achieved occupancy", "sm": "compute (SOL)", "memory": "memory (SOL)"}

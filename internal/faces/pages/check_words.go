@@ -73,7 +73,7 @@ func numbersWords(m *gate.Row) page.Text {
 	if interval != "" {
 		interval = " (95 % interval " + interval + ")"
 	}
-	return page.Sayf("%s, before %s: %s%s: ", page.Num(unit.FormatMeasure(m.After, m.Unit)),
+	return page.Sayf("%s (was %s), %s%s: ", page.Num(unit.FormatMeasure(m.After, m.Unit)),
 		page.Num(unit.FormatMeasure(*m.Before, m.Unit)), page.Num(change), interval)
 }
 
@@ -83,7 +83,7 @@ func RowWords(m *gate.Row) page.Text {
 	if why == "" {
 		why = outcomeWords(m)
 	}
-	return page.Sayf("%s%s. Rule: %s, %s; to judge otherwise: %s", numbersWords(m), why, m.Rule, limitWords(m),
+	return page.Sayf("%s%s. Rule: %s, %s; to change it: %s", numbersWords(m), why, m.Rule, limitWords(m),
 		page.Of(page.Word, m.Override))
 }
 
@@ -94,31 +94,31 @@ func outcomeWords(m *gate.Row) string {
 		if isBudget(m) {
 			return "within the budget"
 		}
-		return "no change for the worse beyond the limit"
+		return "not worse by more than the limit"
 	case gate.Improvement:
 		return "better, by more than the limit"
 	case gate.Regression:
 		if isBudget(m) {
-			return "beyond the budget"
+			return "over the budget"
 		}
 		return "worse, by more than the limit"
 	}
-	text := "it cannot be told"
+	text := "inconclusive"
 	switch {
 	case m.RunsNeeded > 0 && isBudget(m):
-		text += fmt.Sprintf("; about %d runs would tell", m.RunsNeeded)
+		text += fmt.Sprintf("; needs about %d runs", m.RunsNeeded)
 	case m.RunsNeeded > 0:
-		text += fmt.Sprintf("; about %d runs a side would tell", m.RunsNeeded)
+		text += fmt.Sprintf("; needs about %d runs per side", m.RunsNeeded)
 	case m.OfSteps || m.RunsBefore <= 1 && m.RunsAfter <= 1:
-		text += " from single runs; give several"
+		text += ": single runs; give several"
 	default:
-		text += "; more than 1000 runs would be needed, fewer with a wider limit"
+		text += "; needs more than 1000 runs, fewer with a wider limit"
 	}
 	switch m.Policy {
 	case "pass":
-		text += " (taken as a pass)"
+		text += " (counts as a pass)"
 	case "fail":
-		text += " (taken as a failure)"
+		text += " (counts as a failure)"
 	}
 	return text
 }
@@ -176,7 +176,7 @@ func checkName(name string) string {
 	return "kernel:" + kernelname.Short(kernel) + of
 }
 
-// notOfWord says whether a character is none of a measure's own name.
+// notOfWord says whether a character is not of a measure's own name.
 func notOfWord(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
 // checkRemarks is the warnings, and the first of what only one side has.
@@ -184,7 +184,7 @@ func checkRemarks(r *gate.Result) []string {
 	const most = 5
 	out := slices.Concat(r.Warnings, r.Unmatched[:min(most, len(r.Unmatched))])
 	if more := len(r.Unmatched) - most; more > 0 {
-		out = append(out, fmt.Sprintf("%d more measures are only on one side, and not judged", more))
+		out = append(out, fmt.Sprintf("%d more measures are only on one side, so not judged", more))
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func Diff(d *compare.Difference, next []page.Advice) *page.Page {
 		for _, x := range d.Warnings {
 			all = append(all, page.T(x))
 		}
-		p.Add(page.Section{Title: page.T("What to know of these verdicts"), Level: 1, Blocks: listed(all)})
+		p.Add(page.Section{Title: page.T("Notes on these verdicts"), Level: 1, Blocks: listed(all)})
 	}
 	p.Add(page.Next{List: next})
 	return p
@@ -55,7 +55,7 @@ func diffTitle(d *compare.Difference) string {
 	case d.Step.Verdict == compare.Same:
 		return verdictSigns["same"] + " The step has not changed"
 	case d.Step.Verdict == compare.Undecided:
-		return verdictSigns["undecided"] + " Whether the step has changed is undecided"
+		return verdictSigns["undecided"] + " Inconclusive: whether the step has changed"
 	}
 	return verdictSigns[d.Step.Verdict] + " The step is " + verdictWords(d.Step.Verdict)
 }
@@ -82,41 +82,32 @@ func sideWords(s compare.Side) page.Text {
 // stepWords is the verdict on the step in a sentence or two.
 func stepWords(d *compare.Difference) page.Text {
 	s := d.Step
-	text := page.Sayf(
-		"The median step takes %s, before %s",
-		page.Num(unit.About(s.After)+" ms"),
-		page.Num(unit.About(s.Before)+" ms"),
-	)
+	text := page.Sayf("The median step takes %s (was %s)", page.Num(unit.About(s.After)+" ms"),
+		page.Num(unit.About(s.Before)+" ms"))
 	if s.ChangePct != nil {
-		text = page.Sayf("%s: %s%s", text, page.Num(unit.Signed(*s.ChangePct)+" %"), percentRange(s))
+		text = page.Sayf("%s, %s%s", text, page.Num(unit.Signed(*s.ChangePct)+" %"), percentRange(s))
 	}
 	switch s.Verdict {
 	case compare.Faster, compare.Slower:
-		text = page.Sayf("%s. It is %s", text, verdictWords(s.Verdict))
+		text = page.Sayf("%s: %s", text, verdictWords(s.Verdict))
 		if !d.Comparable {
 			text = page.Sayf("%s; what else differs may be why", text)
 		}
 		text = page.Sayf("%s.", text)
 	case compare.Same:
-		text = page.Sayf("%s. That is no change of %s %% or more.", text, unit.Tally(s.LimitPct))
+		text = page.Sayf("%s: the same (no change of %s %% or more).", text, unit.Tally(s.LimitPct))
 	default:
-		text = page.Sayf(
-			"%s. Whether it changed by %s %% or more is undecided%s.",
-			text,
-			unit.Tally(s.LimitPct),
-			neededWords(s.RunsNeeded),
-		)
+		text = page.Sayf("%s: inconclusive for a change of %s %% or more%s.", text, unit.Tally(s.LimitPct),
+			neededWords(s.RunsNeeded))
 	}
 	if u := d.Unprofiled; u != nil && !slices.Equal(d.Before.Tools, d.After.Tools) {
 		text = page.Sayf(
-			"%s The two were watched by different profilers (%s, %s), so that the verdict is on the step without them: "+
-				"about %s, before about %s (%s to %s %%).",
+			"%s The profilers differ (%s, %s), so the verdict is on the step without profiler: "+
+				"%s (was %s; estimates), %s to %s %%.",
 			text,
 			toolWords(d.Before.Tools),
 			toolWords(d.After.Tools),
-			page.Num(
-				unit.About(u.After)+" ms",
-			),
+			page.Num(unit.About(u.After)+" ms"),
 			page.Num(unit.About(u.Before)+" ms"),
 			unit.Signed(*u.LowPct),
 			unit.Signed(*u.HighPct),
@@ -152,7 +143,7 @@ func predictedAgainst(x *compare.Predicted) page.Text {
 		changes = append(changes, page.Of(page.Word, c))
 	}
 	return page.Sayf(
-		"Predicted of %s: %s of the step before (%s to %s); achieved: %s, %s the range (the prediction is %s %% too %s).",
+		"Predicted for %s: %s of the step before (%s-%s %%). Achieved: %s, %s the range; the prediction is %s %% too %s.",
 		page.List(changes, ", "),
 		page.Num(unit.Short(100*x.Ratio)+" %"),
 		unit.Short(100*x.Low),
@@ -174,9 +165,9 @@ func explained(d *compare.Difference) []page.Block {
 		sum += x.Ms
 		width = max(width, len(unit.SignedMs(x.Ms)))
 	}
-	title := fmt.Sprintf("Where %s ms of a mean step differ, real or not", unit.SignedMs(sum))
+	title := fmt.Sprintf("Where the mean step differs by %s ms, real or not", unit.SignedMs(sum))
 	if v := d.Step.Verdict; v == compare.Faster || v == compare.Slower {
-		title = fmt.Sprintf("What explains %s ms of a mean step", unit.SignedMs(sum))
+		title = fmt.Sprintf("What explains %s ms of the mean step", unit.SignedMs(sum))
 	}
 	var out []page.Block
 	if len(d.Before.Runs)+len(d.After.Runs) > 2 {
@@ -209,10 +200,10 @@ func diffFindings(d *compare.Difference) []page.Block {
 	return []page.Block{page.Section{Title: page.T("Findings"), Level: 1, Blocks: out}}
 }
 
-// leastWorth is the ms of a step that a repair is worth at least for it to be said.
+// leastWorth is the ms per step that a fix saves at least for it to be shown.
 const leastWorth = 0.0005
 
-// worthWords is what the repair of a finding is worth on each side, in parentheses; nothing if it is worth nothing.
+// worthWords is what the fix of a finding saves on each side, in parentheses; nothing if it saves nothing.
 func worthWords(x compare.Finding) page.Text {
 	worth := func(ms float64) string {
 		if ms < leastWorth {
@@ -223,11 +214,11 @@ func worthWords(x compare.Finding) page.Text {
 	b, a := x.BeforeMs, x.AfterMs
 	switch {
 	case b != nil && a != nil && (*b >= leastWorth || *a >= leastWorth):
-		return page.Sayf(" (worth %s, before %s)", page.Num(worth(*a)+" ms"), worth(*b))
+		return page.Sayf(" (fix worth %s, was %s)", page.Num(worth(*a)+" ms"), worth(*b))
 	case a != nil && b == nil && *a >= leastWorth:
-		return page.Sayf(" (worth %s)", page.Num(worth(*a)+" ms"))
+		return page.Sayf(" (fix worth %s)", page.Num(worth(*a)+" ms"))
 	case b != nil && a == nil && *b >= leastWorth:
-		return page.Sayf(" (was worth %s)", page.Num(worth(*b)+" ms"))
+		return page.Sayf(" (fix was worth %s)", page.Num(worth(*b)+" ms"))
 	}
 	return nil
 }

@@ -1,13 +1,15 @@
 package pages
 
 import (
+	"strings"
+
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
 	"lacuna/internal/kernel/kernelname"
 	"lacuna/internal/runs/compare"
 )
 
-// mostSheets is how many kernels are told metric by metric on a page for people.
+// mostSheets is how many kernels are shown metric by metric on a page for people.
 const mostSheets = 3
 
 // sheets is, for each kernel of two reports whose time moved most, what moved inside it and what that means.
@@ -34,11 +36,23 @@ func sheetTable(s *compare.KernelSheet) page.Table {
 	for _, r := range s.Rows {
 		t.Rows = append(
 			t.Rows,
-			[]page.Text{page.T(r.Metric), page.Num(sheetNumber(r.Unit, r.Before)), page.Num(sheetNumber(r.Unit, r.After)),
-				page.T(r.Meaning)},
+			[]page.Text{page.T(sheetMetric(r.Metric)), page.Num(sheetNumber(r.Unit, r.Before)),
+				page.Num(sheetNumber(r.Unit, r.After)), page.T(r.Meaning)},
 		)
 	}
 	return t
+}
+
+// sheetMetric is what a metric is called: of what warps wait for, ncu's name.
+func sheetMetric(name string) string {
+	group, ok := strings.CutPrefix(name, "warps: ")
+	if !ok {
+		return name
+	}
+	if known := stallNames["waiting for "+group]; known[0] != "" {
+		return "stall: " + known[0]
+	}
+	return "stall: " + stallName(group)
 }
 
 // sheetTitle is which kernels are compared.
@@ -56,9 +70,9 @@ func sheetWords(s *compare.KernelSheet) page.Text {
 	b, a := classWords(s.BeforeClass), classWords(s.AfterClass)
 	switch {
 	case b != "" && b == a:
-		out = append(out, page.Sayf("It is still %s.", b))
+		out = append(out, page.Sayf("Still %s.", b))
 	case b != "" && a != "":
-		out = append(out, page.Sayf("It was %s, and is now %s.", b, a))
+		out = append(out, page.Sayf("Was %s, now %s.", b, a))
 	}
 	for _, f := range []struct {
 		what  string

@@ -13,17 +13,17 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// maxUndecided is how many measures of which nothing can be told are listed where others moved.
+// maxUndecided is how many inconclusive measures are listed where others moved.
 const maxUndecided = 8
 
-// movedMeasures is what moved and what is undecided, and how many are neither.
+// movedMeasures is what moved and what is inconclusive, and how many are neither.
 func movedMeasures(d *compare.Difference) []page.Block {
 	if len(d.Measures) == 0 {
 		return nil
 	}
 	t := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "before", Right: true, Drop: 2},
 		{Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true}, {Head: "95 % interval", Right: true, Drop: 3},
-		{Head: "verdict"}, {Head: "runs to tell", Right: true, Drop: 4}}}
+		{Head: "verdict"}, {Head: "runs needed", Right: true, Drop: 4}}}
 	same, undecided, needed := 0, 0, false
 	for i := range d.Measures {
 		c := &d.Measures[i]
@@ -51,7 +51,7 @@ func movedMeasures(d *compare.Difference) []page.Block {
 	}
 	var rest []string
 	if more := undecided - maxUndecided; more > 0 {
-		rest = append(rest, fmt.Sprintf("%d more are undecided.", more))
+		rest = append(rest, fmt.Sprintf("%d more are inconclusive.", more))
 	}
 	if same > 0 {
 		rest = append(rest, unit.Counted(same, "measure is", "measures are")+" the same.")
@@ -60,11 +60,11 @@ func movedMeasures(d *compare.Difference) []page.Block {
 	return []page.Block{page.Section{Title: page.T("Measures, those that moved first"), Level: 1, Fold: true, Blocks: out}}
 }
 
-// worthRow is the least change of a row, as a share of the mean step, of which people are told: what explains the step
+// worthRow is the least change of a row, as a share of the mean step, that people see: what explains the step
 // has no smaller parts either.
 const worthRow = 1e-3
 
-// worthTelling says whether a row is told to people: JSON and CSV have all.
+// worthTelling says whether a row is shown to people: JSON and CSV have all.
 func worthTelling(d *compare.Difference, changeMs float64) bool {
 	return math.Abs(changeMs) >= worthRow*max(d.MeanMs[0], d.MeanMs[1])
 }
@@ -98,7 +98,7 @@ func kernelRows(d *compare.Difference) []page.Block {
 		}
 	}
 	return changeRows(
-		"Kernels, most change first (ms of a step)",
+		"Kernels, most change first (ms per step)",
 		[]page.Column{{Head: "kernel", Flex: true}, {Head: "before", Right: true, Drop: 2},
 			{Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true}, {Head: "launches", Right: true, Drop: 3},
 			{Head: "verdict"}, {Head: "matched by", Drop: 4}},
@@ -119,7 +119,7 @@ func operatorRows(d *compare.Difference) []page.Block {
 		}
 	}
 	return changeRows(
-		"Operators by call path, most change first (GPU ms of a step)",
+		"Operators by call path, most change first (GPU ms per step)",
 		[]page.Column{{Head: "operator", Flex: true},
 			{Head: "before", Right: true, Drop: 2}, {Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true},
 			{Head: "calls", Right: true, Drop: 3}},

@@ -85,10 +85,10 @@ func TestStepWords(t *testing.T) {
 		step compare.Change
 		want string
 	}{
-		{change("step", "ms", 10, 12, 20, 15, 25, "slower", 0), "The median step takes 12.0 ms, before 10.0 ms: +20 % (+15 to +25). It is slower."},
-		{change("step", "ms", 10, 10, 0.1, -1, 1, "same", 0), "The median step takes 10.0 ms, before 10.0 ms: +0.10 % (-1.0 to +1.0). That is no change of 2 % or more."},
-		{change("step", "ms", 10, 10.5, 5, -3, 13, "undecided", 7), "The median step takes 10.5 ms, before 10.0 ms: +5.0 % (-3.0 to +13). Whether it changed by 2 % or more is undecided; about 7 runs a side would tell."},
-		{compare.Change{Name: "step", Unit: "ms", Before: 10, After: 10, LimitPct: 2, Verdict: "undecided"}, "The median step takes 10.0 ms, before 10.0 ms. Whether it changed by 2 % or more is undecided."},
+		{change("step", "ms", 10, 12, 20, 15, 25, "slower", 0), "The median step takes 12.0 ms (was 10.0 ms), +20 % (+15 to +25): slower."},
+		{change("step", "ms", 10, 10, 0.1, -1, 1, "same", 0), "The median step takes 10.0 ms (was 10.0 ms), +0.10 % (-1.0 to +1.0): the same (no change of 2 % or more)."},
+		{change("step", "ms", 10, 10.5, 5, -3, 13, "undecided", 7), "The median step takes 10.5 ms (was 10.0 ms), +5.0 % (-3.0 to +13): inconclusive for a change of 2 % or more; needs about 7 runs per side."},
+		{compare.Change{Name: "step", Unit: "ms", Before: 10, After: 10, LimitPct: 2, Verdict: "undecided"}, "The median step takes 10.0 ms (was 10.0 ms): inconclusive for a change of 2 % or more."},
 	} {
 		if got := stepWords(&compare.Difference{Step: &test.step, Comparable: true}).String(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
@@ -104,7 +104,7 @@ func TestDiffTitle(t *testing.T) {
 		want       string
 	}{
 		{"faster", true, "✅ The step is faster"}, {"slower", true, "❌ The step is slower"}, {"same", true, "➖ The step has not changed"},
-		{"undecided", true, "❔ Whether the step has changed is undecided"}, {"faster", false, "❔ The two sides are not comparable"},
+		{"undecided", true, "❔ Inconclusive: whether the step has changed"}, {"faster", false, "❔ The two sides are not comparable"},
 	} {
 		if got := diffTitle(&compare.Difference{Step: &compare.Change{Verdict: test.verdict}, Comparable: test.comparable}); got != test.want {
 			t.Errorf("%s, comparable %v: %q, want %q", test.verdict, test.comparable, got, test.want)

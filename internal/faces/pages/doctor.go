@@ -11,7 +11,7 @@ import (
 // doctorLabel is the columns of a purpose.
 const doctorLabel = 26
 
-// Doctor is what was found of a machine: what it is good for, what to mend, the gravest first, and what is well.
+// Doctor is what was found of a machine: what it is good for, the problems, the gravest first, and what is OK.
 func Doctor(r *doctor.Report) *page.Page {
 	p := &page.Page{Title: page.T("What this machine is good for")}
 	for _, v := range r.Verdicts {
@@ -20,19 +20,19 @@ func Doctor(r *doctor.Report) *page.Page {
 	}
 	ill := doctorIll(r)
 	if len(ill) > 0 {
-		s := page.Section{Title: page.T("What to mend"), Level: 1}
+		s := page.Section{Title: page.T("Problems"), Level: 1}
 		for i := range ill {
 			s.Blocks = append(s.Blocks, doctorIllness(&ill[i])...)
 		}
 		p.Add(s)
 	}
 	if len(ill) < len(r.Checks) {
-		p.Add(page.Section{Title: page.T("What is well"), Level: 1, Fold: true, Blocks: doctorWell(r)})
+		p.Add(page.Section{Title: page.T("OK"), Level: 1, Fold: true, Blocks: doctorWell(r)})
 	}
 	return p
 }
 
-// doctorIll is what is not well, the gravest first: what stops something, what limits something, the rest.
+// doctorIll is the problems, the gravest first: what stops something, what limits something, the rest.
 func doctorIll(r *doctor.Report) (out []doctor.Result) {
 	for _, c := range r.Checks {
 		if c.State != doctor.OK {
@@ -59,7 +59,7 @@ func doctorIllness(c *doctor.Result) []page.Block {
 		page.Prose{Indent: 2, Hang: 2, Text: page.T(string(c.State) + " " + c.Title + ": " + c.Text),
 			Style: doctorStateStyle(c.State)},
 		page.Prose{Indent: 4, Lead: "cost: ", Text: page.T(c.Cost)},
-		page.Prose{Indent: 4, Lead: "mend: ", Text: page.T(c.Fix)},
+		page.Prose{Indent: 4, Lead: "how to fix: ", Text: page.T(c.Fix)},
 		page.Commands{Indent: 6, Prompt: "$ ", Lines: c.Commands},
 	}
 }
@@ -105,7 +105,7 @@ func doctorAnswerWords(v doctor.Verdict, r *doctor.Report) string {
 	case doctor.WithLimits:
 		return "yes, within limits: " + because
 	case doctor.Untold:
-		return "not known: " + because
+		return "unknown: " + because
 	}
 	return "yes"
 }

@@ -22,7 +22,7 @@ func Blame(b *history.Blame) *page.Page {
 		p.Add(page.Section{Title: moveWords(&b.Moves[i]), Level: 1, Blocks: moved(&b.Moves[i])})
 	}
 	if len(b.Off) > 0 {
-		p.Add(page.Section{Title: page.T("Single runs that are off"), Level: 1, Blocks: offs(b.Off)})
+		p.Add(page.Section{Title: page.T("Outliers"), Level: 1, Blocks: offs(b.Off)})
 	}
 	return p
 }
@@ -60,7 +60,7 @@ func blameWords(b *history.Blame) page.Text {
 	switch {
 	case len(b.Moves) > 0:
 	case !b.Enough:
-		text = page.Join(text, page.T(" Too few runs to tell: four of a measure are the least."))
+		text = page.Join(text, page.T(" Too few runs: a measure needs at least four."))
 	default:
 		text = page.Join(text, page.T(" Nothing moved."))
 	}
@@ -90,7 +90,7 @@ func moveNote(m *history.Move) page.Text {
 	}
 	switch {
 	case m.Drift:
-		return page.T("it went that way a little at a time: no single commit did it")
+		return page.T("it moved gradually: no single commit did it")
 	case m.Within:
 		return page.T("the same code ran before and after: look at the machine (clocks, driver, neighbours), not at the code")
 	case m.From.Commit != "" && m.After.Commit == m.From.Commit && m.Upto.Commit == m.Best.Commit:
@@ -122,7 +122,7 @@ func offWords(o history.Off) page.Text {
 	text := page.Sayf("%s: %s at %s (run %s)", page.Of(page.Word, o.Measure.Name),
 		page.Num(unit.About(o.Value)+" "+o.Measure.Unit), commitWords(o.Run), o.Run.Key[:8])
 	if o.Last {
-		text = page.Join(text, page.T("; it is the last: one more run says whether it is a change"))
+		text = page.Join(text, page.T("; it is the last run: one more shows whether it is a change"))
 	}
 	return text
 }

@@ -132,9 +132,9 @@ func deviceWords(d report.DeviceInfo) string {
 	add(d.ComputeMajor > 0, "compute %d.%d", d.ComputeMajor, d.ComputeMinor)
 	add(d.SMs > 0, "%d SMs", d.SMs)
 	add(d.ClockHz > 0, "up to %s MHz", unit.FormatCount(d.ClockHz/1e6))
-	add(d.MemoryBytes > 0, "%s", unit.FormatBytes(d.MemoryBytes))
+	add(d.MemoryBytes > 0, "%s", unit.FormatBinary(d.MemoryBytes))
 	add(d.BandwidthBps > 0, "%s GB/s peak", unit.FormatCount(d.BandwidthBps/1e9))
-	add(d.L2Bytes > 0, "%s of L2", unit.FormatBytes(d.L2Bytes))
+	add(d.L2Bytes > 0, "%s of L2", unit.FormatBinary(d.L2Bytes))
 	add(!d.Used, "not used in the capture")
 	return strings.Join(about, ", ")
 }
@@ -155,7 +155,7 @@ func ranks(list []report.RankInfo) []page.Block {
 	columns = append(columns, page.Column{Head: "steps by", Flex: true})
 	flag := page.Of(page.Word, "--rank N")
 	return append(tableSection("Ranks", false, page.Table{Columns: columns, Rows: rows}), page.Prose{Indent: 2,
-		Text: page.Sayf("Each is taken for a capture of its own; %s of other commands chooses one.", flag)})
+		Text: page.Sayf("Each counts as a capture of its own; %s of other commands picks one.", flag)})
 }
 
 // numbered is a first column and columns of numbers.
@@ -184,7 +184,7 @@ func numbers[N int64 | uint32](list []N) string {
 // stepsWords says which step markers there are.
 func stepsWords(s report.StepsInfo) page.Text {
 	if s.Source == "none" {
-		return page.T("no step markers: the report takes the capture as one step.")
+		return page.T("No step markers: the report takes the capture as one step.")
 	}
 	text := page.T("by " + sourceWords(s.Source))
 	if s.Marker != "" && s.Source != "profiler_step" {
@@ -192,9 +192,9 @@ func stepsWords(s report.StepsInfo) page.Text {
 	}
 	host := count(s.Host)
 	if s.Device == 0 {
-		return page.Sayf("steps of the host: %s %s; none with GPU work.", host, text)
+		return page.Sayf("Steps of the host: %s %s; none with GPU work.", host, text)
 	}
-	return page.Sayf("steps of the device: %s, of the host: %s, %s.", count(s.Device), host, text)
+	return page.Sayf("Steps of the device: %s, of the host: %s, %s.", count(s.Device), host, text)
 }
 
 // counts is names and how often each occurs.

@@ -10,15 +10,15 @@ import (
 	"lacuna/internal/kernel/kernelreport"
 )
 
-// KernelDetail is how much of what is known of kernels is told.
+// KernelDetail is how much of what is known of kernels is shown.
 type KernelDetail struct {
-	Top   int  // kernels told in detail; 0: all
+	Top   int  // kernels shown in detail; 0: all
 	Whole bool // all that is known of every finding, and what the profiler itself said
 }
 
 // Kernel is what is known of kernels: what limits each and what to do first, then what that rests on.
 func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Page {
-	p := &page.Page{Title: page.T("Why these kernels take what they take")}
+	p := &page.Page{Title: page.T("What limits these kernels")}
 	p.Add(kernelInputs(r)...)
 	if len(r.Kernels) > 1 {
 		p.Add(page.Section{Title: page.T("Kernels"), Level: 1, Blocks: []page.Block{kernelTable(r)}})
@@ -27,16 +27,8 @@ func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Pa
 		p.Add(kernelSection(r, &r.Kernels[i], d))
 	}
 	if n := len(r.Kernels); n > d.Top && d.Top > 0 {
-		told := fmt.Sprintf("%d are", d.Top)
-		if d.Top == 1 {
-			told = "1 is"
-		}
 		p.Add(page.Gap{}, page.Prose{Small: true, Text: page.Sayf(
-			"Of the %d kernels in the list above, %s told in detail: --top %d tells all, --kernel REGEX those of a name.",
-			n,
-			told,
-			n,
-		)})
+			"%d of the %d kernels listed above in detail: --top %d shows all, --kernel REGEX picks by name.", d.Top, n, n)})
 	}
 	p.Add(kernelTrust(r)...)
 	p.Add(page.Next{List: next})
@@ -134,14 +126,14 @@ func kernelTable(r *kernelreport.Report) page.Table {
 	}
 	t.Notes = []page.Text{
 		page.Sayf(
-			"%s is the time of all calls; %% is of all kernels here; to is what the first finding's repair makes of it",
+			"%s: total of all calls; %%: of all kernels here; to: predicted with the first finding fixed",
 			scale.Symbol,
 		),
 	}
 	return t
 }
 
-// kernelSection tells one kernel.
+// kernelSection is one kernel in detail.
 func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, d KernelDetail) page.Section {
 	s := page.Section{Title: kernelHeadline(k), Level: 1}
 	add := func(blocks ...page.Block) { s.Blocks = append(s.Blocks, blocks...) }

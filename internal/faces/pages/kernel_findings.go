@@ -8,13 +8,13 @@ import (
 	"lacuna/internal/kernel/kernelreport"
 )
 
-// How much of what was found in a kernel is told.
+// How much of what was found in a kernel is shown.
 const (
-	toldFindings = 3 // with evidence and repair; the others get a line or two
+	toldFindings = 3 // with evidence and fix; the others get a line or two
 	toldPlaces   = 3 // source lines of each
 )
 
-// kernelFindings tells what to repair in a kernel, and at which limit it is.
+// kernelFindings is what to fix in a kernel, and the limit that it is at.
 func kernelFindings(k *kernelreport.Kernel, d KernelDetail) (out []page.Block) {
 	if len(k.Findings) == 0 {
 		return append([]page.Block{page.Gap{}, page.Prose{Indent: 2, Text: page.T(nothingFound(k))}}, mentioned(k, d)...)
@@ -31,34 +31,34 @@ func kernelFindings(k *kernelreport.Kernel, d KernelDetail) (out []page.Block) {
 	}
 	if t := k.Together; t != nil && k.DurationUs != nil {
 		s := unit.ScaleOfUs(*k.DurationUs)
-		words := page.Sayf("All of these together: about %s (%s to %s), %s", page.Num(s.Number(t.PredictedUs)+" "+s.Symbol),
-			s.Number(t.LowUs), s.Number(t.HighUs), timesWords(*k.DurationUs, t.PredictedUs))
+		words := page.Sayf("With all of these fixed: about %s (%s-%s), %s", page.Num(s.Number(t.PredictedUs)+" "+s.Symbol),
+			s.Number(t.LowUs), s.Number(t.HighUs)+" "+s.Symbol, timesWords(*k.DurationUs, t.PredictedUs))
 		if t.Next != "" {
 			words = page.Sayf("%s; then limited by %s", words, t.Next)
 		}
 		out = append(out, page.Prose{Indent: 2, Style: page.Bold, Text: page.Sayf("%s.", words)})
 	}
 	out = append(out, mentioned(k, d)...)
-	if len(k.Findings) == 1 && k.Findings[0].Healthy { // nothing to repair
+	if len(k.Findings) == 1 && k.Findings[0].Healthy { // nothing to fix
 		return append([]page.Block{page.Gap{}}, out...)
 	}
-	return []page.Block{page.Section{Title: page.T("What to repair, most gain first"), Level: 2, Blocks: out}}
+	return []page.Block{page.Section{Title: page.T("Findings, most gain first"), Level: 2, Blocks: out}}
 }
 
 // nothingFound says what it means that nothing was found in a kernel.
 func nothingFound(k *kernelreport.Kernel) string {
 	switch {
 	case k.DurationUs == nil || k.SOL == nil:
-		return "Too little was collected to look for faults."
+		return "No findings: the report holds too few counters."
 	case k.Class == "launch" && len(k.Mentioned) > 0:
-		return "It is too short for its counters to say what a repair brings."
+		return "Too short for its counters to predict a gain."
 	case len(k.Abstained) > 0:
 		return fmt.Sprintf(
-			"No fault was found in it, as far as this report goes: %d diagnoses lack counters.",
+			"No findings; %d rules lack counters.",
 			len(k.Abstained),
 		)
 	}
-	return "No fault was found in it."
+	return "No findings."
 }
 
 // mentioned is what is true of the kernel but worth little.
@@ -73,35 +73,35 @@ func mentioned(k *kernelreport.Kernel, d KernelDetail) []page.Block {
 	if len(titles) == 0 {
 		return nil
 	}
-	what := "Also true, but worth little here"
+	what := "Also found, but worth little here"
 	if k.Class == "launch" {
-		what = "True of it"
+		what = "Also found"
 	}
 	return []page.Block{page.Prose{Indent: 2, Hang: 2, Text: page.Sayf("%s: %s.", what, page.List(titles, "; "))}}
 }
 
-// kernelFinding tells one fault: what it is, what its repair brings, where it sits, how to repair it.
+// kernelFinding is one fault: what it is, what its fix saves, where it is, how to fix it.
 func kernelFinding(k *kernelreport.Kernel, f *kernelreport.Finding, mark string, told, whole bool) page.Item {
 	x := page.Item{Mark: mark, Title: page.Sayf("%s [%s]", capital(f.Title), page.Of(page.Word, f.Rule))}
 	add := func(t page.Text) { x.Body = append(x.Body, page.Prose{Text: t}) }
 	if words := predictionWords(k, f); !words.Empty() {
 		add(page.Sayf("%s; %s", words, confidenceWords(f.Confidence)))
 	} else if !f.Healthy {
-		add(page.Sayf("what its repair brings is not predicted; %s", confidenceWords(f.Confidence)))
+		add(page.Sayf("gain not predicted; %s", confidenceWords(f.Confidence)))
 	}
 	if f.SymptomOf != "" {
-		add(page.Sayf("a symptom of %s above: repair that", page.Of(page.Word, f.SymptomOf)))
+		add(page.Sayf("a symptom of %s above: fix that", page.Of(page.Word, f.SymptomOf)))
 	}
 	if f.SameAs != "" {
-		add(page.Sayf("the repair of %s above repairs this too", page.Of(page.Word, f.SameAs)))
+		add(page.Sayf("the fix of %s above fixes this too", page.Of(page.Word, f.SameAs)))
 	}
 	if because := kernelBecause(k, f, whole); len(because) > 0 {
-		x.Body = append(x.Body, page.Fold{Title: "Why, and what to do", Open: told, Blocks: because})
+		x.Body = append(x.Body, page.Fold{Title: "Why, and how to fix it", Open: told, Blocks: because})
 	}
 	return x
 }
 
-// kernelBecause is the evidence of a finding, where it sits and its repair; what is too much at first is folded.
+// kernelBecause is the evidence of a finding, where it is and its fix; what is too much at first is folded.
 func kernelBecause(k *kernelreport.Kernel, f *kernelreport.Finding, whole bool) (out []page.Block) {
 	for _, e := range f.Evidence {
 		out = append(out, page.Prose{Lead: "- ", Text: page.Sentence(page.T(e))})
@@ -118,7 +118,7 @@ func kernelBecause(k *kernelreport.Kernel, f *kernelreport.Finding, whole bool) 
 	switch {
 	case f.Healthy || f.Fix == "":
 	case f.SameAs == "" && f.SymptomOf == "":
-		if len(more) > 0 { // the other places stand before the repair
+		if len(more) > 0 { // the other places stand before the fix
 			out = append(out, page.Fold{Title: "Where else", Open: whole, Blocks: more})
 			more = nil
 		}
@@ -152,7 +152,7 @@ func sourceLine(indent int, k *kernelreport.Kernel, l *kernelreport.Line, note s
 	return x
 }
 
-// predictionWords is what a repair is predicted to bring, in a sentence; nothing if nothing is predicted.
+// predictionWords is what a fix is predicted to save; nothing if nothing is predicted.
 func predictionWords(k *kernelreport.Kernel, f *kernelreport.Finding) page.Text {
 	if f.PredictedUs <= 0 || k.DurationUs == nil || f.Healthy {
 		return nil
@@ -160,11 +160,11 @@ func predictionWords(k *kernelreport.Kernel, f *kernelreport.Finding) page.Text 
 	now := *k.DurationUs
 	s := unit.ScaleOfUs(now)
 	words := page.Sayf(
-		"from %s to about %s (%s to %s), %s",
+		"from %s to about %s (%s-%s), %s",
 		page.Num(s.Number(now)+" "+s.Symbol),
 		page.Num(s.Number(f.PredictedUs)+" "+s.Symbol),
 		s.Number(f.LowUs),
-		s.Number(f.HighUs),
+		s.Number(f.HighUs)+" "+s.Symbol,
 		timesWords(now, f.PredictedUs),
 	)
 	if f.Next != "" {

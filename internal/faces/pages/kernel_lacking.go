@@ -21,7 +21,7 @@ func notJudged(k *kernelreport.Kernel, d KernelDetail) []page.Block {
 	if len(k.Missing) > manyLacking && !d.Whole {
 		out = []page.Block{page.Prose{Indent: 4, Text: muchMissing(k)}, page.Fold{Title: "One by one", Blocks: out}}
 	}
-	return folded("What could not be judged", out)
+	return folded("Not judged", out)
 }
 
 // lackingWords is what a report lacks, each with what collects it.
@@ -33,11 +33,11 @@ func lackingWords(k *kernelreport.Kernel, d KernelDetail) (out []page.Text) {
 		words := page.Sayf("the report lacks %s", unit.List(g.missing))
 		switch n := len(g.rules); {
 		case n > manyLacking && !d.Whole:
-			words = page.Sayf("%s, which %d diagnoses look at", words, n)
+			words = page.Sayf("%s, which %d rules need", words, n)
 		case n == 1:
-			words = page.Sayf("%s, which %s looks at", words, page.Of(page.Word, g.rules[0]))
+			words = page.Sayf("%s, which %s needs", words, page.Of(page.Word, g.rules[0]))
 		case n > 1:
-			words = page.Sayf("%s, which %s look at", words, wordList(g.rules))
+			words = page.Sayf("%s, which %s need", words, wordList(g.rules))
 		}
 		if g.getItWith != "" && !strings.Contains(collects(k.Missing), g.getItWith) {
 			words = page.Sayf("%s; %s collects it", words, page.Of(page.Word, "ncu "+g.getItWith))
@@ -73,7 +73,7 @@ func muchMissing(k *kernelreport.Kernel) page.Text {
 	}
 	s := page.Sayf("Not in the report: %s.", unit.List(parts))
 	if n := len(k.Abstained); n > 0 {
-		s = page.Sayf("%s %d diagnoses lack counters.", s, n)
+		s = page.Sayf("%s %d rules lack counters.", s, n)
 	}
 	return page.Sayf("%s %s collects all of it; %s names the section of each.", s,
 		page.Of(page.Word, "ncu --set full --import-source yes"), page.Of(page.Word, "-v"))

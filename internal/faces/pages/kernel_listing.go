@@ -11,7 +11,7 @@ import (
 
 // Listings is source lines of kernels with what was counted of them, and the instructions of the one asked for.
 func Listings(l *kernelreport.Listings) *page.Page {
-	p := &page.Page{Title: page.T("Source lines with what was counted of them")}
+	p := &page.Page{Title: page.T("Source lines with their counters")}
 	for i := range l.Kernels {
 		if i > 0 {
 			p.Add(page.Gap{})
@@ -31,7 +31,7 @@ const (
 
 // listing is the lines of one kernel.
 func listing(l *kernelreport.Listing) []page.Block {
-	lines := page.Listing{Counts: []string{"waits %", "run %"}}
+	lines := page.Listing{Counts: []string{"stall %", "run %"}}
 	for _, x := range l.Lines {
 		lines.Lines = append(
 			lines.Lines,
@@ -54,8 +54,8 @@ func listing(l *kernelreport.Listing) []page.Block {
 		},
 		page.Gap{}, lines,
 		page.Section{Title: page.Sayf("Instructions of line %d", l.Line), Level: 1, Blocks: []page.Block{instructions(l)}},
-		page.Prose{Text: page.T("Waits are counted where they are caused: at the load or the barrier that warps wait for. " +
-			"Excess is sectors that would not be needed if the lanes of a warp accessed neighbours.")},
+		page.Prose{Text: page.T("Stalls count where they are caused: at the load or the barrier that warps wait for. " +
+			"Excess: sectors that coalesced accesses would not need.")},
 	}
 }
 
@@ -73,8 +73,8 @@ func instructions(l *kernelreport.Listing) page.Table {
 			},
 			{Head: "sectors", Right: true, Drop: 2},
 			{Head: "excess %", Right: true, Drop: 4},
-			{Head: "waits %", Right: true},
-			{Head: "for", Flex: true},
+			{Head: "stall %", Right: true},
+			{Head: "reason", Flex: true},
 		},
 	}
 	left := 0
@@ -92,7 +92,7 @@ func instructions(l *kernelreport.Listing) page.Table {
 			"",
 			"",
 			shareOrNone(x.Waits),
-			waitWords(x.Reason),
+			stallName(x.Reason),
 		)
 		row[1] = page.Of(page.Word, x.Opcode)
 		if x.Lanes > 0 {
@@ -104,7 +104,7 @@ func instructions(l *kernelreport.Listing) page.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	if left > 0 {
-		t.More = fmt.Sprintf("and %d more, which cause little waiting; --format json has all", left)
+		t.More = fmt.Sprintf("and %d more, which cause few stalls; --format json has all", left)
 	}
 	return t
 }

@@ -16,9 +16,9 @@ func memoryChart(k *kernelreport.Kernel) []page.Block {
 	}
 	out := notes(m.Notes)
 	if len(m.Links) > 0 {
-		out = append([]page.Block{page.Figure{Alt: "what moves between the levels of memory", Drawing: memoryLevels(m.Links)}}, out...)
+		out = append([]page.Block{page.Figure{Alt: "traffic between the levels of memory", Drawing: memoryLevels(m.Links)}}, out...)
 	}
-	return folded("Memory: what moves between its levels", out)
+	return folded("Memory: traffic between its levels", out)
 }
 
 // memoryLevels draws boxes from the SMs to DRAM, between them what moves over the link.
@@ -75,7 +75,7 @@ func usedWords(x kernelreport.Link) string {
 		about = append(about, unit.Percent(*x.UsedPct/100)+" % busy")
 	}
 	if x.HitPct != nil {
-		about = append(about, unit.Percent(*x.HitPct/100)+" % of what arrives is found here")
+		about = append(about, unit.Percent(*x.HitPct/100)+" % hit rate")
 	}
 	return strings.Join(about, ", ")
 }

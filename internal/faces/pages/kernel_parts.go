@@ -29,7 +29,7 @@ func speedOfLight(k *kernelreport.Kernel) []page.Block {
 	}
 	var rows []page.Meter
 	if s.SMPct != nil {
-		rows = append(rows, shareOf("compute", *s.SMPct/100, page.Green))
+		rows = append(rows, shareOf("compute (SM)", *s.SMPct/100, page.Green))
 	}
 	if s.MemoryPct != nil {
 		rows = append(rows, shareOf("memory", *s.MemoryPct/100, page.Cyan))
@@ -42,11 +42,11 @@ func speedOfLight(k *kernelreport.Kernel) []page.Block {
 		row.Inner = true
 		rows = append(rows, row)
 	}
-	return []page.Block{page.Section{Title: page.T("Speed of light: % of what the device can do at most"), Level: 2,
+	return []page.Block{page.Section{Title: page.T("Speed of light (SOL), % of the peak of the device"), Level: 2,
 		Blocks: []page.Block{page.Meters{Rows: rows}}}}
 }
 
-// stalls is what warps wait for.
+// stalls is what warps wait for, by the names of ncu.
 func stalls(k *kernelreport.Kernel) []page.Block {
 	if len(k.StallParts) == 0 {
 		return nil
@@ -59,24 +59,75 @@ func stalls(k *kernelreport.Kernel) []page.Block {
 			n++
 			continue
 		}
-		row := shareOf(waitWords(s.Name), s.Share, "")
+		row := shareOf(stallWords(s.Name, s.Reasons), s.Share, "")
 		if s.Cycles != nil && i < 3 {
-			row.Note = page.Sayf("%s cycles an instruction", page.Num(unit.Three(*s.Cycles)))
+			row.Note = page.Sayf("%s cycles per instruction", page.Num(unit.Three(*s.Cycles)))
 		}
 		rows = append(rows, row)
 	}
 	if n > 0 && rest >= 0.001 {
 		rows = append(rows, shareOf(unit.Counted(n, "other", "others"), rest, ""))
 	}
-	return folded("What a warp waits for, % of its time between instructions", []page.Block{page.Meters{Rows: rows}})
+	return folded("Warp stalls, % of a warp's time between instructions", []page.Block{page.Meters{Rows: rows}})
 }
 
-// waitWords is a group of stall reasons under a heading that says "waits for".
-func waitWords(name string) string {
-	if name == kernelreport.NoWait {
-		return "nothing: issuing or ready"
+// stallNames is the groups of stall reasons by ncu's names for them, each with what it waits for.
+var stallNames = map[string][2]string{
+	"waiting for global or local memory":                   {"Long Scoreboard", "global, local memory"},
+	"waiting for shared memory or special functions":       {"Short Scoreboard", "shared memory, SFU"},
+	"waiting for room in the queue of a unit":              {"MIO/LG/Tex Throttle", "full queue"},
+	"waiting for a busy arithmetic pipe or the dispatcher": {"Math Pipe Throttle", "busy pipe"},
+	"waiting for other warps":                              {"Barrier/Membar", "other warps"},
+	"waiting for the previous instruction's fixed latency": {"Wait", "fixed latency"},
+	"waiting for instructions":                             {"No Instruction/Branch Resolving", "fetch"},
+	"waiting for constants":                                {"IMC Miss", "constant cache"},
+	"waiting for matrix products":                          {"GMMA", "matrix products"},
+	"waiting for stores at the end":                        {"Drain", "stores before the exit"},
+	kernelreport.NoWait:                                    {"Selected/Not Selected", "issuing or ready"},
+	"other":                                                {"Sleeping/Misc", "rare reasons"},
+}
+
+// reasonNames is the stall reasons that ncu does not call by their words alone.
+var reasonNames = map[string]string{"mio_throttle": "MIO Throttle", "lg_throttle": "LG Throttle", "imc_miss": "IMC Miss",
+	"gmma": "GMMA", "dispatch_stall": "Dispatch"}
+
+// reasonWords is a stall reason as ncu calls it: "Long Scoreboard".
+func reasonWords(reason string) string {
+	if name, ok := reasonNames[reason]; ok {
+		return name
 	}
-	return strings.TrimPrefix(name, "waiting for ")
+	words := strings.Split(reason, "_")
+	for i, w := range words {
+		words[i] = capital(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// mostReasons is how many stall reasons of a group are named one by one.
+const mostReasons = 2
+
+// stallWords is a group of stall reasons: ncu's names of those that occur, most first, then what they wait for.
+func stallWords(group string, reasons []string) string {
+	known, ok := stallNames[group]
+	if !ok {
+		return strings.TrimPrefix(group, "waiting for ")
+	}
+	if n := len(reasons); n > 0 && n <= mostReasons {
+		var names []string
+		for _, r := range reasons {
+			names = append(names, reasonWords(r))
+		}
+		known[0] = strings.Join(names, ", ")
+	}
+	return known[0] + ": " + known[1]
+}
+
+// stallName is a group of stall reasons in a word or two, by ncu's name; "" of none.
+func stallName(group string) string {
+	if known, ok := stallNames[group]; ok {
+		return known[0]
+	}
+	return strings.TrimPrefix(group, "waiting for ")
 }
 
 // hotLines is the source lines where most of it happens.
@@ -85,18 +136,21 @@ func hotLines(k *kernelreport.Kernel) []page.Block {
 	if what == "" {
 		what = "samples"
 	}
+	if what == "the time that warps wait" {
+		what = "warp stall time"
+	}
 	var out []page.Block
 	for i := range k.Lines {
 		if i == maxLines || i > 0 && k.Lines[i].Share < 0.01 {
 			break
 		}
-		note := waitWords(k.Lines[i].Why)
-		if note != "" {
-			note = "for " + note
+		note := stallName(k.Lines[i].Why)
+		if note != "" && k.Lines[i].Reason != "" {
+			note = reasonWords(k.Lines[i].Reason)
 		}
 		out = append(out, sourceLine(4, k, &k.Lines[i], note))
 	}
-	return folded("Where the time goes, % of "+what, out)
+	return folded("Hot source lines, % of "+what, out)
 }
 
 // occupancy is how many warps the SMs hold, what limits them and what more would take.
@@ -116,24 +170,24 @@ func occupancy(k *kernelreport.Kernel) []page.Block {
 	for _, s := range occupancyWords(o) {
 		out = append(out, page.Prose{Indent: 4, Text: page.T(s)})
 	}
-	return folded("Occupancy: warps on an SM, of those that it can hold", out)
+	return folded("Occupancy: warps per SM, % of the most that it can hold", out)
 }
 
 // occupancyWords is what limits occupancy and what the next steps up need, in sentences.
 func occupancyWords(o *kernelreport.Occupancy) (out []string) {
 	var uses []string
 	if o.Registers > 0 {
-		uses = append(uses, fmt.Sprintf("%d registers a thread", o.Registers))
+		uses = append(uses, fmt.Sprintf("%d registers per thread", o.Registers))
 	}
 	if o.SharedBytes > 0 {
-		uses = append(uses, unit.FormatBytes(int64(o.SharedBytes))+" of shared memory a block")
+		uses = append(uses, unit.FormatBinary(int64(o.SharedBytes))+" of shared memory per block")
 	}
 	if o.Threads > 0 {
-		uses = append(uses, unit.FormatCount(int64(o.Threads))+" threads a block")
+		uses = append(uses, unit.FormatCount(int64(o.Threads))+" threads per block")
 	}
 	s := ""
 	if o.BlocksPerSM > 0 {
-		s = unit.Counted(o.BlocksPerSM, "block", "blocks") + " on an SM"
+		s = unit.Counted(o.BlocksPerSM, "block", "blocks") + " per SM"
 	}
 	if len(o.Limiting) > 0 {
 		s = strings.TrimPrefix(s+", limited by "+unit.List(o.Limiting), ", ")
@@ -147,9 +201,9 @@ func occupancyWords(o *kernelreport.Occupancy) (out []string) {
 	if w := o.Waves; w != nil {
 		s := fmt.Sprintf("The grid is %s waves of blocks", unit.Three(*w))
 		if *w < 1 {
-			s = fmt.Sprintf("The grid fills %s %% of the places for blocks", unit.Percent(*w))
+			s = fmt.Sprintf("The grid fills %s %% of one wave of blocks", unit.Percent(*w))
 		} else if o.TailPct != nil && *o.TailPct >= 1 {
-			s += fmt.Sprintf("; %s %% of their places stay empty in the last one", unit.Percent(*o.TailPct/100))
+			s += fmt.Sprintf("; %s %% of the last one stays empty", unit.Percent(*o.TailPct/100))
 		}
 		out = append(out, s+".")
 	}
@@ -169,9 +223,9 @@ func mix(k *kernelreport.Kernel) []page.Block {
 	if m == nil || len(m.Parts)+len(m.Notes) == 0 {
 		return nil
 	}
-	head := "Instructions"
+	head := "Instruction mix"
 	if m.Instructions != nil && *m.Instructions > 0 {
-		head += fmt.Sprintf(": %s executed by warps", strings.TrimSpace(unit.SI(*m.Instructions)))
+		head += fmt.Sprintf(": %s executed warp instructions", strings.TrimSpace(unit.SI(*m.Instructions)))
 	}
 	if len(m.Parts) > 0 {
 		head += ", % of them by kind"

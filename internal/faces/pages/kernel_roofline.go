@@ -210,18 +210,18 @@ func levelMark(level string) string {
 	return "o"
 }
 
-// worthRaising is how much a roof must rise, or efficiency, for it to be told.
+// worthRaising is how much a roof must rise, or efficiency, for it to be shown.
 const worthRaising = 1.1
 
 // pointWords is what a point's place means and what would lift it, in a sentence.
 func pointWords(x kernelreport.Point) string {
-	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP a byte, %s %% of the roof there", levelWords(x.Level), unit.SI(x.Flops), unit.Three(x.Intensity), unit.Percent(x.RoofPct/100))
+	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP/byte, %s %% of the roof there", levelWords(x.Level), unit.SI(x.Flops), unit.Three(x.Intensity), unit.Percent(x.RoofPct/100))
 	if x.Intensity >= x.Ridge {
-		return s + fmt.Sprintf("; arithmetic is the roof (%sFLOP/s) from %s FLOP a byte on.", unit.SI(x.Peak), unit.Three(x.Ridge))
+		return s + fmt.Sprintf("; compute is the roof (%sFLOP/s) above %s FLOP/byte.", unit.SI(x.Peak), unit.Three(x.Ridge))
 	}
-	s += fmt.Sprintf("; bandwidth is the roof (%sB/s) up to %s FLOP a byte", unit.SI(x.Bandwidth), unit.Three(x.Ridge))
+	s += fmt.Sprintf("; bandwidth is the roof (%sB/s) below %s FLOP/byte", unit.SI(x.Bandwidth), unit.Three(x.Ridge))
 	if x.ByIntensity >= worthRaising {
-		s += fmt.Sprintf(", where it is %s times as high", unit.Three(x.ByIntensity))
+		s += fmt.Sprintf(", where the roof is %s times as high", unit.Three(x.ByIntensity))
 	}
 	return s + "."
 }

@@ -18,8 +18,8 @@ func Calculations(c *kernelreport.Calculations) *page.Page {
 		}
 		p.Add(calculation(&c.Kernels[i])...)
 	}
-	p.Add(page.Gap{}, page.Prose{Text: page.T("This is the occupancy that resources allow, and nothing about time: " +
-		"more warps help a kernel that waits for latency, and no other.")})
+	p.Add(page.Gap{}, page.Prose{Text: page.T("This is theoretical occupancy; it does not predict time: " +
+		"more warps help only a latency-bound kernel.")})
 	return p
 }
 
@@ -41,12 +41,12 @@ func calculation(c *kernelreport.Calculation) []page.Block {
 		name string
 		of   func(r kernelreport.Resources) string
 	}{
-		{"registers a thread", func(r kernelreport.Resources) string { return fmt.Sprint(r.Registers) }},
-		{"shared memory a block, bytes", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.SharedBytes)) }},
-		{"threads a block", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.Threads)) }},
-		{"blocks on an SM", func(r kernelreport.Resources) string { return fmt.Sprint(r.BlocksPerSM) }},
+		{"registers per thread", func(r kernelreport.Resources) string { return fmt.Sprint(r.Registers) }},
+		{"shared memory per block, bytes", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.SharedBytes)) }},
+		{"threads per block", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.Threads)) }},
+		{"blocks per SM", func(r kernelreport.Resources) string { return fmt.Sprint(r.BlocksPerSM) }},
 		{"theoretical occupancy, %", func(r kernelreport.Resources) string { return unit.Percent(r.TheoreticalPct / 100) }},
-		{"blocks of the grid", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.Blocks)) }},
+		{"blocks in the grid", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.Blocks)) }},
 		{"waves", func(r kernelreport.Resources) string { return unit.Three(r.Waves) }},
 	} {
 		rows = append(rows, []page.Text{page.T(x.name), page.Num(x.of(c.Now)), page.Num(x.of(c.Then))})

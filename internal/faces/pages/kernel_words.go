@@ -14,15 +14,15 @@ import (
 func classWords(class string) string {
 	switch class {
 	case "compute":
-		return "bound by compute"
+		return "compute-bound"
 	case "memory:dram":
-		return "bound by DRAM"
+		return "memory-bound (DRAM)"
 	case "memory:l2":
-		return "bound by the L2 cache"
+		return "memory-bound (L2)"
 	case "memory:l1":
-		return "bound by L1 and shared memory"
+		return "memory-bound (L1, shared memory)"
 	case "latency":
-		return "bound by latency"
+		return "latency-bound"
 	case "launch":
 		return "too small to fill the GPU"
 	case "near_limit":

@@ -12,7 +12,7 @@ func lossWords(code string) string {
 	case model.LossTruncated:
 		return "the file ends too early; what came before was read"
 	case model.LossBadEvent:
-		return "events that could not be understood were left out"
+		return "events that could not be parsed were left out"
 	case model.LossBadTime:
 		return "events without a usable time were left out"
 	case model.LossNegative:
@@ -32,7 +32,7 @@ func lossWords(code string) string {
 	case model.LossDropped:
 		return "the profiler itself says that it dropped records"
 	case model.LossForeignDevice:
-		return "work of devices that are no known GPU was left out"
+		return "work of devices that lacuna does not know as GPUs was left out"
 	}
 	return strings.ReplaceAll(code, "-", " ")
 }

@@ -94,10 +94,10 @@ func monitorTroubles(s *monitor.Snapshot) (out []page.Block) {
 		case g.Error != "":
 			say(page.Red, g.Error)
 		case len(g.Throttle) > 0:
-			say(page.Magenta, fmt.Sprintf("GPU %d: clocks are held down by %s", g.Index,
+			say(page.Magenta, fmt.Sprintf("GPU %d: clocks are throttled by %s", g.Index,
 				strings.Join(g.Throttle, ", ")))
 		case g.MIG:
-			say("", fmt.Sprintf("GPU %d is split into instances (MIG): its utilisation is not told", g.Index))
+			say("", fmt.Sprintf("GPU %d is split into instances (MIG): its utilization is not reported", g.Index))
 		}
 	}
 	return out

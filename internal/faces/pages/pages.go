@@ -110,12 +110,13 @@ func listed(texts []page.Text) (out []page.Block) {
 // vague is the width of a range, as a share of the estimate, from which on the estimate is no answer: the bounds are.
 const vague = 0.5
 
-// freeWords is what something takes without the profiler, with the verb.
+// isVague says whether an estimate is no answer by itself.
+func isVague(ms, low, high float64) bool { return high-low > vague*ms }
+
+// freeWords is what something takes without the profiler.
 func freeWords(ms, low, high float64) page.Text {
-	if high-low <= vague*ms {
-		return page.Sayf("likely takes %s %s", page.Num(unit.About(ms)+" ms"), unit.Bounds(ms, low, high))
+	if !isVague(ms, low, high) {
+		return page.Sayf("%s (estimate: %s)", page.Num(unit.About(ms)+" ms"), unit.Bounds(ms, low, high))
 	}
-	d := unit.AboutDigits(ms)
-	return page.Sayf("takes %s (this capture cannot tell better; time it without the profiler)",
-		page.Num(unit.Fixed(low, d)+" to "+unit.Fixed(high, d)+" ms"))
+	return page.Sayf("%s (estimate)", page.Num(unit.Bounds(ms, low, high)))
 }

@@ -1,12 +1,12 @@
 package pages
 
 import (
-	"fmt"
 	"slices"
 
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
+	"lacuna/internal/timeline/facts"
 )
 
 // Detail is how much of what is known a report shows.
@@ -48,7 +48,7 @@ func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
 func headline(r *report.Report) page.Text {
 	step, s := r.Budget.StepMs(), r.Steps
 	if step <= 0 || s.Count == 0 {
-		return page.T("There is no GPU work and no step in this capture.")
+		return page.T("No GPU activity and no step in this capture.")
 	}
 	digits := unit.MsDigits(step)
 	ms := func(v float64) string { return unit.Fixed(v, digits) }
@@ -82,33 +82,51 @@ func whereItGoes(r *report.Report) page.Text {
 	b, step := r.Budget, r.Budget.StepMs()
 	share := func(ms float64) page.Text { return page.Num(unit.Percent(ms/step) + " %") }
 	if b.Compute+b.CommExposed+b.Copy <= 0 {
-		return page.T(" No GPU works in it.")
+		return page.T(" No GPU activity.")
 	}
-	who := "the GPU"
-	if n := len(r.PerDevice); n > 1 {
-		who = fmt.Sprintf("a GPU (mean of %d)", n)
-	}
-	s := page.Sayf(" Of it %s computes %s", who, share(b.Compute))
-	if b.CommExposed/step >= worthSaying {
-		s = page.Join(s, page.Sayf(", communicates without computing %s", share(b.CommExposed)))
-	}
-	if b.Copy/step >= worthSaying {
-		s = page.Join(s, page.Sayf(", only copies %s", share(b.Copy)))
-	}
-	s = page.Join(s, page.Sayf(" and waits %s", share(b.Idle)))
+	s := page.Sayf(" GPU busy %s%s, idle %s", share(b.Compute+b.CommExposed+b.Copy), busyWith(r), share(b.Idle))
 	causes := causesOf(b)
 	if len(causes) == 0 || causes[0].ms/step < worthSaying {
 		return page.Join(s, page.T("."))
 	}
-	part := page.T(", all of it")
-	switch ms := causes[0].ms; {
-	case ms >= 0.995*b.Idle:
-	case ms >= 0.5*b.Idle:
-		part = page.Sayf(", mostly (%s)", share(ms))
-	default:
-		part = page.Sayf(", the largest part (%s)", share(ms))
+	part := page.T("all of it")
+	if ms := causes[0].ms; ms < 0.995*b.Idle {
+		part = share(ms)
 	}
-	return page.Join(s, part, page.Sayf(" while the host %s.", causes[0].words))
+	if causes[0].key == facts.CauseLaunch {
+		return page.Join(s, page.Sayf(" (%s launch-bound: the host %s).", part, causes[0].words))
+	}
+	return page.Join(s, page.Sayf(" (%s while the host %s).", part, causes[0].words))
+}
+
+// worthNaming is the least share of a step that is named beside a larger one.
+const worthNaming = 0.005
+
+// busyWith says in parentheses what the GPU is busy with, where that is not compute alone, and of how many GPUs it is
+// the mean.
+func busyWith(r *report.Report) page.Text {
+	b, step := r.Budget, r.Budget.StepMs()
+	var parts []page.Text
+	if max(b.CommExposed, b.Copy)/step >= worthSaying {
+		for _, x := range []struct {
+			ms   float64
+			what string
+		}{{b.Compute, "compute"}, {b.CommExposed, "exposed communication"}, {b.Copy, "copy"}} {
+			if x.what == "compute" || x.ms/step >= worthNaming {
+				parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
+			}
+		}
+	}
+	s := page.List(parts, ", ")
+	switch n := len(r.PerDevice); {
+	case n > 1 && len(parts) > 0:
+		s = page.Sayf("mean of %d GPUs: %s", n, s)
+	case n > 1:
+		s = page.Sayf("mean of %d GPUs", n)
+	case len(parts) == 0:
+		return nil
+	}
+	return page.Sayf(" (%s)", s)
 }
 
 // foundBy says how the steps were found, where the report's note does not.
@@ -129,26 +147,23 @@ func sourceWords(source string) string {
 	case "profiler_step":
 		return "ProfilerStep"
 	case "periodicity":
-		return "the rhythm of the launches"
+		return "periodicity of launches"
 	case "none":
 		return "no marker"
 	}
 	return source
 }
 
-// profilerWords is what the step takes without the profiler, in a sentence; nothing if that is not known.
+// profilerWords is what the step takes without the profiler; nothing if that is not known.
 func profilerWords(r *report.Report) page.Text {
 	x := r.Profiler
 	if x == nil || x.Tool == "" {
 		return nil
 	}
-	what := "a step"
-	switch {
-	case r.Steps.Source == "none":
-		what = "the same"
-	case len(r.Inputs) > 1:
-		what = "a step of the slowest " + inputWord(r.Inputs)
+	of := ""
+	if r.Steps.Source != "none" && len(r.Inputs) > 1 {
+		of = ", for the slowest " + inputWord(r.Inputs)
 	}
 	free := freeWords(x.UnprofiledStepMs, x.LowMs, x.HighMs)
-	return page.Sayf("That is under %s; without it %s %s.", x.Tool, what, free)
+	return page.Sayf("Profiler overhead included (%s). Without it%s: %s.", x.Tool, of, free)
 }

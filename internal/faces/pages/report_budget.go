@@ -56,18 +56,18 @@ func budget(r *report.Report) []page.Block {
 	for _, x := range []struct {
 		ms   float64
 		what string
-	}{{b.CommOverlapped, "communication"}, {b.CopyOverlapped, "copies"}} {
+	}{{b.CommOverlapped, "Communication"}, {b.CopyOverlapped, "Copies"}} {
 		if x.ms/step >= 0.001 {
 			hidden := page.Num(unit.Fixed(x.ms, digits) + " ms")
 			out = append(out, page.Prose{Indent: 4, Small: true,
-				Text: page.Sayf("another %s of %s lie hidden behind other work", hidden, x.what)})
+				Text: page.Sayf("%s: %s more is overlapped", x.what, hidden)})
 		}
 	}
 	for i, x := range becauseRows(b) {
 		if i == 0 {
 			out = append(out, page.Gap{})
 		}
-		out = append(out, page.Prose{Indent: 2, Hang: 2, Text: becauseWords(x)})
+		out = append(out, page.Prose{Indent: 2, Hang: 2, Text: becauseWords(x, r.Steps.Source)})
 	}
 	return out
 }
@@ -117,7 +117,7 @@ func shownCauses(b report.Budget) (rows []cause) {
 		}
 	}
 	if n > 1 {
-		last = page.Sayf("does one of %d other things", n)
+		last = page.Sayf("does %d other things", n)
 	}
 	if n > 0 {
 		rows = append(rows, cause{words: last, ms: rest})
@@ -150,15 +150,17 @@ func becauseRows(b report.Budget) []becauseRow {
 	return out[:min(len(out), maxBecause)]
 }
 
-// becauseWords says what would come back without a cause, in a sentence.
-func becauseWords(x becauseRow) page.Text {
-	comes, seen := page.Num(unit.About(x.comes)+" ms"), page.Num(unit.About(x.seen)+" ms")
+// becauseWords is how much idle time a cause makes, in a sentence. source is what marks the steps.
+func becauseWords(x becauseRow, source string) page.Text {
+	only, alsoOnly, per := "only ", "", " per step"
 	if x.comes > x.seen {
-		return page.Sayf("Idle because of %s: %s would come back without it, though only %s lie in it.",
-			pathWords(x.key), comes, seen)
+		only, alsoOnly = "", "only "
 	}
-	return page.Sayf("Idle because of %s: only %s would come back without it, of %s that lie in it.",
-		pathWords(x.key), comes, seen)
+	if source == "none" {
+		per = ""
+	}
+	return page.Sayf("Idle time caused by %s: %s%s%s (%s%s coincides with it).", pathWords(x.key), only,
+		page.Num(unit.About(x.comes)+" ms"), per, alsoOnly, page.Num(unit.About(x.seen)+" ms"))
 }
 
 // stepSeries shows each step's length, where there are enough of them to see a pattern.
@@ -225,5 +227,5 @@ func startup(s report.Steps) []page.Block {
 		rows = append(rows, page.Row(fmt.Sprint(x.Index), unit.Fixed(x.Ms, unit.MsDigits(x.Ms)), x.Why))
 	}
 	columns := []page.Column{number("step", "", 0), number("ms", "", 0), {Head: "why", Flex: true}}
-	return section("Start-up, left out of all figures", true, page.Table{Columns: columns, Rows: rows})
+	return section("Start-up steps, left out of all figures", true, page.Table{Columns: columns, Rows: rows})
 }

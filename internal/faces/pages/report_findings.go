@@ -18,7 +18,7 @@ func costsTime(f *report.Finding) bool { return f.Change != "" }
 // worthFixing says whether a finding is worth somebody's day.
 func worthFixing(f *report.Finding) bool { return costsTime(f) && f.Severity != "info" }
 
-// findings says what to change, most gain first, and what is worth knowing besides.
+// findings says what to fix, in which order, and what is worth knowing besides.
 func findings(r *report.Report, d Detail) (out []page.Block) {
 	var priced, known []page.Block
 	limit := limitOf(r)
@@ -33,14 +33,22 @@ func findings(r *report.Report, d Detail) (out []page.Block) {
 			known = append(known, knownItem(r, f, d))
 		}
 	}
-	out = section("What to change, most gain first", false, priced...)
+	out = section("Findings, in the order to fix them", false, priced...)
 	if words := afterAllWords(r); !words.Empty() {
 		out = append(out, page.Gap{}, page.Prose{Text: words, Style: page.Bold})
 	}
 	if limit != nil {
 		out = append(out, because(r, limit, d.whole(limit), 4)...)
 	}
-	return append(out, section("Worth knowing", false, known...)...)
+	return append(out, section(knownTitle(r), false, known...)...)
+}
+
+// knownTitle is the title over findings without a price.
+func knownTitle(r *report.Report) string {
+	if pricedCount(r) == 0 && anyOf(r, unpriced) {
+		return "Found, but not priced"
+	}
+	return "Worth knowing"
 }
 
 // pricedItem is a finding with a price. place is its position among these.
@@ -80,8 +88,8 @@ func titleOf(f *report.Finding) page.Text {
 
 // What folds of a finding are called.
 const (
-	becauseTitle = "Why, and what to do"
-	moreTitle    = "All that is known of it"
+	becauseTitle = "Why, and how to fix it"
+	moreTitle    = "More evidence, the whole fix"
 )
 
 // because is a finding's evidence and fix: whole, or in short with the rest folded away.

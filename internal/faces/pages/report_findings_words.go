@@ -10,19 +10,25 @@ import (
 
 // savesWords is what a finding's fix saves, in a sentence. place is its position among those with a price.
 func savesWords(r *report.Report, f *report.Finding, place int) page.Text {
-	s := page.Sayf("saves about %s of %s %s", page.Num(unit.About(f.RecoverableMs)+" ms"),
-		unit.About(unprofiledStep(r)), unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
+	per := " per step"
+	if r.Steps.Source == "none" {
+		per = ""
+	}
+	of := " of " + unit.About(unprofiledStep(r))
+	if x := r.Profiler; x != nil && isVague(x.UnprofiledStepMs, x.LowMs, x.HighMs) {
+		of = "" // the headline has its range only
+	}
+	s := page.Sayf("saves %s%s ms%s (%s)", page.Num(unit.About(f.RecoverableMs)), of, per,
+		unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
 	switch {
 	case place > 0 && f.AfterOthersMs <= 0.05*f.RecoverableMs:
-		s = page.Join(s, page.T(" alone; nothing more after those above"))
+		s = page.Join(s, page.T(", nothing more after the fixes above"))
 	case place > 0:
-		s = page.Join(s, page.Sayf(" alone; %s after those above", unit.About(f.AfterOthersMs)))
-	case pricedCount(r) > 1:
-		s = page.Join(s, page.T(" alone"))
+		s = page.Join(s, page.Sayf(", %s ms after the fixes above", unit.About(f.AfterOthersMs)))
 	}
 	switch {
 	case f.First != "":
-		s = page.Join(s, page.Sayf("; repair %s first", page.Of(page.Word, f.First)))
+		s = page.Join(s, page.Sayf("; fix %s first", page.Of(page.Word, f.First)))
 	case len(f.Before) > 0: // no finding of its own: it saves little by itself, but the change cannot be made without
 		var before []page.Text
 		for _, c := range f.Before {
@@ -30,10 +36,13 @@ func savesWords(r *report.Report, f *report.Finding, place int) page.Text {
 		}
 		s = page.Join(s, page.Sayf("; needs %s first", page.List(before, " and ")))
 	}
+	if place == 0 {
+		return page.Join(s, page.T("; confidence in the fault: "+confidenceLevel(f.Confidence)))
+	}
 	return page.Join(s, page.T("; "+confidenceWords(f.Confidence)))
 }
 
-// unpriced says whether a finding costs time although nobody knows how much of it would come back.
+// unpriced says whether a finding costs time although it is unknown how much of it a fix would save.
 func unpriced(f *report.Finding) bool { return !costsTime(f) && f.GainHighMs > 0 }
 
 // atMostWords is what a finding without a price can save, and why it has none; "" if it has one, or costs no time.
@@ -56,17 +65,20 @@ func unprofiledStep(r *report.Report) float64 {
 	return r.Budget.StepMs()
 }
 
-// confidenceWords is how sure a rule is, in a word or two.
-func confidenceWords(confidence float64) string {
+// confidenceWords is how sure a rule is of the fault: "confidence: high". The range of a gain is another matter.
+func confidenceWords(confidence float64) string { return "confidence: " + confidenceLevel(confidence) }
+
+// confidenceLevel is how sure a rule is of the fault, in a word or two.
+func confidenceLevel(confidence float64) string {
 	switch {
 	case confidence >= 0.85:
-		return "almost certain"
+		return "high"
 	case confidence >= 0.65:
-		return "likely"
+		return "medium"
 	case confidence >= 0.4:
-		return "possible"
+		return "low"
 	}
-	return "a guess"
+	return "very low"
 }
 
 // afterAllWords is the step once everything is fixed; what there is to say if nothing is worth fixing.
@@ -75,32 +87,30 @@ func afterAllWords(r *report.Report) page.Text {
 	case r.Profiler == nil:
 		return nil // nothing was priced: the abstentions say why
 	case r.AfterAll != nil && anyOf(r, worthFixing):
-		a, what := r.AfterAll, "After this"
+		a, what := r.AfterAll, "With this fixed"
 		if pricedCount(r) > 1 {
-			what = "After all of these"
+			what = "With all of these fixed"
 		}
-		per := " a step"
+		per := " per step"
 		if r.Steps.Source == "none" {
 			per = ""
 		}
-		s := page.Sayf("%s: about %s%s %s", what, page.Num(unit.About(a.StepMs)+" ms"), per,
+		s := page.Sayf("%s: about %s%s (%s)", what, page.Num(unit.About(a.StepMs)+" ms"), per,
 			unit.Bounds(a.StepMs, a.LowMs, a.HighMs))
 		if a.BoundBy != "" {
 			s = page.Join(s, page.Sayf(", then bound by %s", pathWords(a.BoundBy)))
 		}
 		return page.Join(s, page.T("."))
 	case pricedCount(r) > 0:
-		return page.T("None of this is worth a day: each saves less than one fiftieth of a step.")
+		return page.T("None of these is worth much: each saves less than 2 % of a step.")
 	case anyOf(r, unpriced):
-		return page.T("Nothing that can be replayed is worth fixing. " +
-			"Of what else was found, how much would come back cannot be told:")
+		return page.T("No fix with a known gain was found.")
 	}
 	if f := limitOf(r); f != nil {
-		return page.Join(page.T("Nothing was found that is worth fixing. "), page.Sentence(page.T(f.Title)))
+		return page.Join(page.T("No finding is worth fixing. "), page.Sentence(page.T(f.Title)))
 	}
 	if r.Steps.Source == "none" {
-		return page.T("Most diagnoses look at what steps have in common, and this capture has none: " +
-			"the others found nothing to change.")
+		return page.T("Nothing to fix was found. Most rules compare steps, and nothing marks a step in this capture.")
 	}
-	return page.T("Nothing was found that is worth fixing: no known change would make the step clearly shorter.")
+	return page.T("Nothing to fix was found: no known fix would make the step clearly shorter.")
 }

@@ -17,7 +17,7 @@ const (
 
 // JoinedKernels is only what reports on single kernels say of a timeline's.
 func JoinedKernels(r *report.Report, next []page.Advice, d Detail) *page.Page {
-	p := &page.Page{Title: page.T("Why the kernels of a step are slow")}
+	p := &page.Page{Title: page.T("What limits the kernels of a step")}
 	p.Add(inputs(r.Inputs)...)
 	p.Add(joinedKernels(r, d)...)
 	p.Add(page.Next{List: next})
@@ -47,16 +47,16 @@ func joinedKernels(r *report.Report, d Detail) []page.Block {
 		}
 	}
 	if n := len(rest); n > 0 {
-		more := page.Sayf("and %d more kernels with a report; %s tells all.", n, page.Of(page.Word, "-v"))
+		more := page.Sayf("and %d more kernels with a report; %s shows all.", n, page.Of(page.Word, "-v"))
 		out = append(out, page.Prose{Indent: 2, Text: more}, page.Fold{Title: "The other kernels", Blocks: rest})
 	}
-	return section("Inside the kernels, most gain in a step first", false, append(out, unjoined(j)...)...)
+	return section("Inside the kernels, most gain per step first", false, append(out, unjoined(j)...)...)
 }
 
 // joinedKernel is one kernel: its share, its class, what fixes save.
 func joinedKernel(r *report.Report, k *report.Kernel, d Detail) page.Item {
 	name := page.Seen(page.Named(kernelname.Profiled(k.Name)), page.Place{Input: r.Slowest, Kernel: k.Name})
-	title := page.Sayf("%s: %s of a step (%s %%)", name, page.Num(unit.About(k.MsPerStep)+" ms"),
+	title := page.Sayf("%s: %s per step (%s %%)", name, page.Num(unit.About(k.MsPerStep)+" ms"),
 		unit.Percent(k.ShareOfStep))
 	if class := classWords(k.Class); class != "" {
 		title = page.Join(title, page.T(", "+class))
@@ -64,7 +64,7 @@ func joinedKernel(r *report.Report, k *report.Kernel, d Detail) page.Item {
 	var body, rest []page.Block
 	if x := k.Roofline; x != nil {
 		flops, share := page.Num(unit.SI(x.Flops)+"FLOP/s"), page.Num(unit.Percent(x.RoofPct/100)+" %")
-		body = append(body, page.Prose{Text: page.Sayf("%s in %s at %s FLOP a byte of %s: %s of the roof.",
+		body = append(body, page.Prose{Text: page.Sayf("%s in %s at %s FLOP/byte of %s: %s of the roof.",
 			flops, precisionWords(x.Precision), unit.Three(x.Intensity), levelWords(x.Level), share)})
 	}
 	for i := range k.Findings {
@@ -101,11 +101,11 @@ func joinedFinding(k *report.Kernel, f *report.KernelFinding) []page.Block {
 	switch {
 	case f.Change != "":
 		saves := page.Num(unit.About(f.RecoverableMs) + " ms")
-		price(page.Sayf("the kernel %s; saves about %s of a step %s; %s", timesWords(1, f.Ratio), saves,
+		price(page.Sayf("the kernel %s; saves %s per step (%s); %s", timesWords(1, f.Ratio), saves,
 			unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs), confidenceWords(f.Confidence)))
 	case f.Ratio > 0 && !f.Healthy:
 		most := page.Num(unit.About((1-f.Ratio)*k.MsPerStep) + " ms")
-		price(page.Sayf("the kernel %s, which is at most %s of a step; not replayed", timesWords(1, f.Ratio), most))
+		price(page.Sayf("the kernel %s, at most %s per step; not replayed", timesWords(1, f.Ratio), most))
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func joinedBecause(f *report.KernelFinding, fix string) (out []page.Block) {
 // unjoined says what did not match.
 func unjoined(j *report.Kernels) []page.Block {
 	say := func(t page.Text) page.Block { return page.Prose{Indent: 2, Text: t} }
-	s := page.Sayf("The reports cover %s of the kernel time of a step.", page.Num(unit.Percent(j.MatchedShare)+" %"))
+	s := page.Sayf("The reports cover %s of the kernel time per step.", page.Num(unit.Percent(j.MatchedShare)+" %"))
 	var left []page.Text
 	for _, u := range j.Unmatched {
 		if u.ShareOfStep >= 0.01 {
@@ -152,7 +152,7 @@ func unjoined(j *report.Kernels) []page.Block {
 	out := []page.Block{say(s)}
 	if len(j.Reports) > 0 {
 		command := page.Of(page.Word, "lacuna kernel "+ShellWord(j.Reports[0]))
-		out = append(out, say(page.Sayf("Where each sits in the source, and what warps wait for: %s", command)))
+		out = append(out, say(page.Sayf("Source lines and warp stall reasons of each: %s", command)))
 	}
 	if len(j.NotInTrace) > 0 {
 		var names []page.Text

@@ -116,7 +116,7 @@ func TestReportForms(t *testing.T) {
 
 // The text of an empty report says that there is nothing.
 func TestReportEmpty(t *testing.T) {
-	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text, "no GPU work") {
+	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text, "No GPU activity") {
 		t.Errorf("an empty report says %q", text)
 	}
 }

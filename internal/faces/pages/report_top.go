@@ -33,7 +33,7 @@ func topKernels(r *report.Report) []page.Block {
 		rows = append(rows, row(name, unit.Fixed(k.MsPerStep, digits), unit.Percent(k.ShareOfStep),
 			unit.PerStep(k.CallsPerStep), unit.Fixed(k.MeanUs, 1)))
 	}
-	return topList("Kernels that take most", "kernel", rows, number("ms/step", "ms per step", 0),
+	return topList("Top kernels", "kernel", rows, number("ms/step", "ms per step", 0),
 		number("% of step", "", 0), number("calls/step", "calls per step", 1), number("mean µs", "", 2))
 }
 
@@ -57,10 +57,10 @@ func topOps(r *report.Report) []page.Block {
 	columns := []page.Column{number("ms/step", "ms per step", 0), number("% of step", "", 0),
 		number("calls/step", "calls per step", 1)}
 	if len(r.PerDevice) == 0 {
-		const title = "Operators and ranges, by host time of all threads without inner ones"
+		const title = "Operators and ranges, by host self time of all threads"
 		return topList(title, "operator", rows, columns...)
 	}
-	return topList("Operators and ranges, by GPU work", "operator", rows, append(columns, number("host ms", "", 2))...)
+	return topList("Operators and ranges, by GPU time", "operator", rows, append(columns, number("host ms", "", 2))...)
 }
 
 func topCopies(r *report.Report) []page.Block {
@@ -117,7 +117,7 @@ func gaps(r *report.Report) []page.Block {
 		out = append(out, page.Prose{Indent: 2, Hang: 2, List: 1, Text: gapWords(r, list)},
 			page.Prose{Indent: 4, List: 2, Text: between(list[0])})
 	}
-	return section("Longest gaps, in which the GPU does nothing", true, out...)
+	return section("Longest GPU idle gaps", true, out...)
 }
 
 // gapWords is how long gaps that are alike are, the longest first, and what the host did in them.
@@ -181,7 +181,7 @@ func whereWords(r *report.Report, g report.Gap, list []report.Gap) (s page.Text)
 	case gapKey(g, r.Budget) == facts.HeldIn(g.Call).Key():
 		s = page.Join(s, page.T(" "+took))
 	case g.Call != "" && longest >= explains*g.DurMs:
-		s = page.Join(s, page.Sayf("; its longest call is %s %s", page.Named(g.Call), took))
+		s = page.Join(s, page.Sayf("; longest call: %s %s", page.Named(g.Call), took))
 	}
 	return s
 }

@@ -31,7 +31,7 @@ func trust(c report.Capture, abstained []report.Abstained, all bool) []page.Bloc
 	own, rest := abstainedLines(abstained, all)
 	lines = append(lines, own...)
 	if !rest.Empty() {
-		lines = append(lines, page.Sayf("%s %s tells more.", rest, page.Of(page.Word, "--abstained")))
+		lines = append(lines, page.Sayf("%s %s shows why.", rest, page.Of(page.Word, "--abstained")))
 	}
 	whole := c.Dropped == 0 && len(c.Losses)+len(c.Warnings) == 0
 	return section("Can this capture be trusted?", whole,
@@ -56,8 +56,9 @@ func trustWords(c report.Capture) page.Text {
 type unjudged struct {
 	rules             []string
 	reason, getItWith string
-	own               bool // of the report itself: it matters first
-	lacks             bool // the capture holds nothing of the kind, which is no news of most kinds
+	missing           string // what the capture lacks
+	own               bool   // of the report itself: it matters first
+	lacks             bool   // the capture holds nothing of the kind, which is common
 }
 
 // groupAbstained puts abstentions for the same reason together, those that matter first: parts of the
@@ -69,13 +70,13 @@ func groupAbstained(all []report.Abstained) []unjudged {
 			if slices.ContainsFunc(all, func(b report.Abstained) bool { return b.Kind == report.AnswerLacks }) {
 				continue // what the answer lacks, prices lack too
 			}
-			a.Reason = "what changes buy cannot be told: " + a.Reason
+			a.Reason = "gains are unknown: " + a.Reason
 		}
 		i := slices.IndexFunc(out, func(u unjudged) bool { return u.reason == a.Reason && u.getItWith == a.GetItWith })
 		if i < 0 {
 			i = len(out)
 			lacks := a.Kind == report.LacksPart
-			out = append(out, unjudged{reason: a.Reason, getItWith: a.GetItWith, lacks: lacks})
+			out = append(out, unjudged{reason: a.Reason, getItWith: a.GetItWith, missing: a.Missing, lacks: lacks})
 		}
 		u := &out[i]
 		u.own = u.own || a.Kind.OfAnswer()
@@ -102,14 +103,29 @@ func boolsFirst(a, b bool) int {
 
 // words is a group in a sentence or two.
 func (u unjudged) words() page.Text {
-	s := page.Sentence(page.T(u.reason))
-	if !u.own {
-		s = page.Sayf("%s: %s cannot be judged.", strings.TrimSuffix(s.String(), "."), ruleNames(u.rules))
+	with := strings.TrimSuffix(u.getItWith, ".")
+	if u.own {
+		s := page.Sentence(page.T(u.reason))
+		if with != "" {
+			s = page.Join(s, page.Sayf(" Get it with %s.", with))
+		}
+		return s
 	}
-	if u.getItWith != "" {
-		s = page.Join(s, page.Sayf(" Get it with %s.", strings.TrimSuffix(u.getItWith, ".")))
+	why := strings.TrimSuffix(u.reason, ".")
+	if u.lacks {
+		why = "needs " + u.missing
+		if len(u.rules) > 1 {
+			why = "need " + u.missing
+		}
 	}
-	return s
+	s := page.Sayf("%s: %s", ruleNames(u.rules), why)
+	switch {
+	case with != "" && u.lacks:
+		s = page.Sayf("%s (%s)", s, with)
+	case with != "":
+		s = page.Sayf("%s; get it with %s", s, with)
+	}
+	return page.Sayf("%s.", s)
 }
 
 // ruleNames is rules as "a, b and c".
@@ -141,9 +157,9 @@ func abstainedLines(list []report.Abstained, all bool) (lines []page.Text, rest 
 	switch n := len(hidden); {
 	case n == 0:
 	case n <= maxAbstained:
-		rest = page.Sayf("%s cannot be judged: the capture lacks what they look at.", ruleNames(hidden))
+		rest = page.Sayf("Not judged, for lack of data: %s.", ruleNames(hidden))
 	default:
-		rest = page.T(fmt.Sprintf("%d more diagnoses cannot be judged.", n))
+		rest = page.T(fmt.Sprintf("%d more rules could not be judged.", n))
 	}
 	return lines, rest
 }

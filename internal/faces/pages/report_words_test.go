@@ -13,10 +13,10 @@ func TestAbstainedLines(t *testing.T) {
 	lines, rest := abstainedLines(sampleReport().Abstained, false)
 	want := []string{
 		"No CUDA calls were recorded: why the GPU idled cannot be told. Get it with nsys profile --trace=cuda.",
-		"Two steps are too few to tell: memory_growth cannot be judged. Get it with a capture of 10 steps.",
-		"The capture has no shapes of operators: tensor_cores_idle, misaligned_shapes and unfused_attention cannot be judged. Get it with torch.profiler.profile(record_shapes=True).",
+		"memory_growth: two steps are too few to tell; get it with a capture of 10 steps.",
+		"tensor_cores_idle, misaligned_shapes and unfused_attention: need shapes of operators (torch.profiler.profile(record_shapes=True)).",
 	}
-	if page.List(lines, "\n").String() != strings.Join(want, "\n") || rest.String() != "cpu_contention, memory_fragmentation and throttled cannot be judged: the capture lacks what they look at." {
+	if page.List(lines, "\n").String() != strings.Join(want, "\n") || rest.String() != "Not judged, for lack of data: cpu_contention, memory_fragmentation and throttled." {
 		t.Errorf("got\n%s\n%s", page.List(lines, "\n").String(), rest)
 	}
 	if lines, rest = abstainedLines(sampleReport().Abstained, true); len(lines) != 6 || !rest.Empty() {
@@ -27,11 +27,11 @@ func TestAbstainedLines(t *testing.T) {
 // Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be priced.
 func TestNothingWorthFixing(t *testing.T) {
 	r := &report.Report{Profiler: &report.Profiler{}, Findings: []report.Finding{{Rule: "at_limit", Limit: true, Title: "the GPU computes for 99 %", Severity: "info"}}}
-	if got, want := afterAllWords(r).String(), "Nothing was found that is worth fixing. The GPU computes for 99 %."; got != want {
+	if got, want := afterAllWords(r).String(), "No finding is worth fixing. The GPU computes for 99 %."; got != want {
 		t.Errorf("at the limit: %q", got)
 	}
 	r.Findings = append(r.Findings, report.Finding{Rule: "launch_bound", Change: "cuda-graph", Severity: "info", RecoverableMs: 0.01})
-	if got := afterAllWords(r).String(); !strings.HasPrefix(got, "None of this is worth a day") {
+	if got := afterAllWords(r).String(); !strings.HasPrefix(got, "None of these is worth much") {
 		t.Errorf("with something small: %q", got)
 	}
 	if got := afterAllWords(&report.Report{}).String(); got != "" {
@@ -39,13 +39,13 @@ func TestNothingWorthFixing(t *testing.T) {
 	}
 }
 
-// What a repair needs first is said: the rule to repair, else the change that it cannot be made without.
+// What a fix needs first is said: the rule to fix, else the change that it cannot be made without.
 func TestSavesWordsNeeds(t *testing.T) {
 	for _, c := range []struct {
 		f    report.Finding
 		want string
 	}{
-		{report.Finding{First: "host_sync", Before: []string{"drop-syncs"}}, "; repair host_sync first; "},
+		{report.Finding{First: "host_sync", Before: []string{"drop-syncs"}}, "; fix host_sync first; "},
 		{report.Finding{Before: []string{"drop-allocs", "drop-syncs"}}, "; needs drop-allocs and drop-syncs first; "},
 		{report.Finding{}, ")"},
 	} {

@@ -10,4 +10,9 @@ import (
 var verdictSigns = map[compare.Verdict]string{compare.Faster: "✅", compare.Slower: "❌", compare.Same: "➖", compare.Undecided: "❔"}
 
 // verdictWords is a verdict as people read it.
-func verdictWords[V ~string](v V) string { return strings.ReplaceAll(string(v), "_", " ") }
+func verdictWords[V ~string](v V) string {
+	if string(v) == string(compare.Undecided) {
+		return "inconclusive"
+	}
+	return strings.ReplaceAll(string(v), "_", " ")
+}

@@ -30,13 +30,13 @@ func WhatIf(in report.Input, x *report.WhatIf) *page.Page {
 		}
 	}
 	if rows := pathBars(x.CriticalPathMs); len(rows) > 1 { // else the sentence above has said it
-		p.Add(page.Section{Title: page.T("What a step is then made of, along its critical path"), Level: 1,
+		p.Add(page.Section{Title: page.T("Critical path of the step then"), Level: 1,
 			Blocks: []page.Block{page.Bars{Rows: rows, Unit: "ms"}}})
 	}
 	if all := assumptions(x); len(all) > 0 {
 		p.Add(page.Section{Title: page.T("This assumes"), Level: 1, Fold: true, Blocks: listed(all)})
 	}
-	p.Add(page.Section{Title: page.T("How sure is it?"), Level: 1, Fold: true, Blocks: listed(surenessWords(x))})
+	p.Add(page.Section{Title: page.T("Accuracy"), Level: 1, Fold: true, Blocks: listed(surenessWords(x))})
 	return p
 }
 
@@ -50,9 +50,9 @@ func measuredWords(x *report.WhatIf) page.Text {
 	u := x.Unprofiled
 	now := page.Num(unit.About(x.MeasuredStepMs) + " ms")
 	if u.Tool == "" {
-		return page.Sayf("A step was measured at %s.", now)
+		return page.Sayf("A step takes %s.", now)
 	}
-	return page.Sayf("A step was measured at %s under %s; without the profiler it %s.", now, u.Tool, freeWords(u.NowMs, u.NowLowMs, u.NowHighMs))
+	return page.Sayf("A step takes %s under %s. Without the profiler: %s.", now, u.Tool, freeWords(u.NowMs, u.NowLowMs, u.NowHighMs))
 }
 
 // predictedWords is the step with the changes, in a sentence.
@@ -64,7 +64,7 @@ func predictedWords(x *report.WhatIf) page.Text {
 			names = append(names, page.Named(c.Change))
 		}
 	}
-	s := page.Sayf("With %s: %s %s, %s", listOf(names), page.Num(unit.About(u.PredictedMs)+" ms"), unit.Bounds(u.PredictedMs, u.LowMs, u.HighMs), gainWords(u))
+	s := page.Sayf("With %s: %s (%s), %s", listOf(names), page.Num(unit.About(u.PredictedMs)+" ms"), unit.Bounds(u.PredictedMs, u.LowMs, u.HighMs), gainWords(u))
 	if bound := longestOf(x.CriticalPathMs); bound != "" {
 		then := "; then bound by "
 		if u.GainLowMs <= 0 {
@@ -83,16 +83,16 @@ func listOf(texts []page.Text) page.Text {
 	return page.Join(page.List(texts[:len(texts)-1], ", "), page.T(" and "), texts[len(texts)-1])
 }
 
-// leastGain is the share of a step below which a gain is none to anybody.
+// leastGain is the share of a step below which a gain is negligible.
 const leastGain = 0.005
 
 // gainWords is how much shorter a step becomes.
 func gainWords(u report.Unprofiled) string {
 	switch ratio := u.NowMs / u.PredictedMs; {
 	case u.GainLowMs <= 0 && u.GainHighMs >= 0:
-		return fmt.Sprintf("no gain that can be told from none (%s to %s ms)", unit.About(u.GainLowMs), unit.About(u.GainHighMs))
+		return fmt.Sprintf("no clear gain (%s to %s ms)", unit.About(u.GainLowMs), unit.About(u.GainHighMs))
 	case math.Abs(u.GainMs) < leastGain*u.NowMs:
-		return fmt.Sprintf("no gain worth the name (%s ms, %s %%)", unit.About(u.GainMs), unit.Percent(u.GainMs/u.NowMs))
+		return fmt.Sprintf("a negligible gain (%s ms, %s %%)", unit.About(u.GainMs), unit.Percent(u.GainMs/u.NowMs))
 	case u.GainMs < 0:
 		return fmt.Sprintf("%s ms longer", unit.About(-u.GainMs))
 	case ratio >= 9.95:
@@ -178,10 +178,10 @@ func surenessWords(x *report.WhatIf) []page.Text {
 	if x.Steps == 1 {
 		steps = "a single step"
 	}
-	out := []page.Text{page.Sayf("Replayed unchanged, a step comes out at %s, %s of what was measured over %s.",
+	out := []page.Text{page.Sayf("Replayed unchanged, a step takes %s: %s of what was measured over %s.",
 		page.Num(unit.About(x.ReplayedStepMs)+" ms"), selfErrorWords(x.SelfErrorPct), steps)}
 	if applied(x) {
-		out = append(out, page.Sayf("A new capture with the same profiler should show %s %s.",
+		out = append(out, page.Sayf("A new capture with the same profiler should show %s (%s).",
 			page.Num(unit.About(x.PredictedMs)+" ms"), unit.Bounds(x.PredictedMs, x.LowMs, x.HighMs)))
 	}
 	for _, n := range x.Notes {

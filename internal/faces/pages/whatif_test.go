@@ -38,10 +38,10 @@ func TestGainWords(t *testing.T) {
 		{100, 8.4, 80, 95, "12 times as fast"},
 		{100, 40, 50, 65, "2.5 times as fast"},
 		{100, 90, 5, 15, "10.0 ms (10.0 %) less"},
-		{100, 99.5, -1, 2, "no gain that can be told from none (-1.00 to 2.00 ms)"},
+		{100, 99.5, -1, 2, "no clear gain (-1.00 to 2.00 ms)"},
 		{100, 120, -25, -15, "20.0 ms longer"},
-		{100, 99.75, 0.05, 0.4, "no gain worth the name (0.250 ms, 0.2 %)"},
-		{1, 1, 0, 0, "no gain that can be told from none (0.000 to 0.000 ms)"},
+		{100, 99.75, 0.05, 0.4, "a negligible gain (0.250 ms, 0.2 %)"},
+		{1, 1, 0, 0, "no clear gain (0.000 to 0.000 ms)"},
 	} {
 		got := gainWords(report.Unprofiled{NowMs: test.now, PredictedMs: test.predicted, GainMs: test.now - test.predicted, GainLowMs: test.low, GainHighMs: test.high})
 		if got != test.want {
@@ -50,14 +50,14 @@ func TestGainWords(t *testing.T) {
 	}
 }
 
-// TestFreeWords: a range wider than half of the step is said as a range, and what to do about it.
+// TestFreeWords: a range wider than half of the step is said as a range.
 func TestFreeWords(t *testing.T) {
 	for _, c := range []struct {
 		ms, low, high float64
 		want          string
 	}{
-		{96.6, 89, 103.4, "likely takes 96.6 ms (89.0 to 103.4)"},
-		{3.39, 1.46, 5.04, "takes 1.46 to 5.04 ms (this capture cannot tell better; time it without the profiler)"},
+		{96.6, 89, 103.4, "96.6 ms (estimate: 89.0-103.4 ms)"},
+		{3.39, 1.46, 5.04, "1.46-5.04 ms (estimate)"},
 	} {
 		if got := freeWords(c.ms, c.low, c.high).String(); got != c.want {
 			t.Errorf("freeWords(%v, %v, %v) = %q, want %q", c.ms, c.low, c.high, got, c.want)

@@ -55,12 +55,12 @@ type (
 	}
 )
 
-// sarifRules is the verdicts that are told, each a rule.
+// sarifRules is the verdicts that are reported, each a rule.
 var sarifRules = []sarifRule{
 	{gate.Regression, sarifMessage{"A measure got worse by more than its limit"}, sarifMessage{"The 95 % interval of the change lies beyond the limit, or that of the measure beyond its budget."}},
-	{gate.Inconclusive, sarifMessage{"It cannot be told whether a measure got worse"}, sarifMessage{"More runs would tell; the message says how many."}},
+	{gate.Inconclusive, sarifMessage{"Whether a measure got worse is inconclusive"}, sarifMessage{"More runs would settle it; the message says how many."}},
 	{gate.NotComparable, sarifMessage{"Before and after cannot be compared"}, sarifMessage{"The GPU, the driver, the clocks, a library or a label differs, or one side lacks the measure."}},
-	{gate.Improvement, sarifMessage{"A measure got better by more than its limit"}, sarifMessage{"It fails nothing. Take the new runs for the baseline to hold it."}},
+	{gate.Improvement, sarifMessage{"A measure got better by more than its limit"}, sarifMessage{"It fails nothing. Make the new runs the baseline to keep it."}},
 }
 
 var sarifLevels = map[gate.Verdict]string{gate.Regression: "error", gate.Inconclusive: "warning", gate.NotComparable: "warning", gate.Improvement: "note"}

@@ -40,7 +40,7 @@ var monitorCSV = []struct {
 	{"nvlink_rx_bytes_per_s", func(g *monitor.GPU) *float64 { return g.NVLinkRxBps }},
 }
 
-// MonitorCSV writes a row for each GPU, after a header if asked; a cell that is empty was not told.
+// MonitorCSV writes a row for each GPU, after a header if asked; a cell that is empty was not reported.
 func MonitorCSV(w io.Writer, s *monitor.Snapshot, header bool) error {
 	out := csv.NewWriter(w)
 	if header {
@@ -48,7 +48,7 @@ func MonitorCSV(w io.Writer, s *monitor.Snapshot, header bool) error {
 		for _, c := range monitorCSV {
 			names = append(names, c.name)
 		}
-		_ = out.Write(append(names, "throttle", "processes", "error")) // Flush's error is told
+		_ = out.Write(append(names, "throttle", "processes", "error")) // Flush's error is reported
 	}
 	for i := range s.GPUs {
 		g := &s.GPUs[i]

@@ -16,7 +16,7 @@ type metricFamily struct {
 	samples          func(g *monitor.GPU, add func(v float64, labels ...string)) // labels: name, value, ...
 }
 
-// gauge is a metric that is one value of a GPU times a factor; what is not told has no sample.
+// gauge is a metric that is one value of a GPU times a factor; what is not reported has no sample.
 func gauge(name, help string, factor float64, of func(g *monitor.GPU) *float64) metricFamily {
 	return metricFamily{name, "gauge", help, func(g *monitor.GPU, add func(float64, ...string)) {
 		if v := of(g); v != nil {

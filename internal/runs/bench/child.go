@@ -78,7 +78,7 @@ func (s *Session) own(run *measure.Run, path string) error {
 			case i < 0:
 				run.Measures = append(run.Measures, m)
 			case r == runs[0]: // the program knows better than its output or its clock
-				s.warn(fmt.Sprintf("measure %s is the program's own, not the one found from outside", m.Name))
+				s.warn(fmt.Sprintf("measure %s is the program's own, not the one measured from outside", m.Name))
 				run.Measures[i] = m
 			default:
 				run.Measures[i].Samples = append(run.Measures[i].Samples, m.Samples...)

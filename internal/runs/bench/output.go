@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	keptLines = 20      // what is told of a program that failed
+	keptLines = 20      // what is shown of a program that failed
 	maxLine   = 1 << 16 // bytes; longer lines are cut there
 	maxMarks  = 1 << 20 // of one run; later ones are left out
 	// aheadShare is how far the mean step may be above the median before it is said that the marks may not be steps:
@@ -157,9 +157,9 @@ func (o *output) measures(s *Session) (out []measure.Measure) {
 		case len(samples) == 0:
 			s.warn("--step-regex found " + strconv.Itoa(len(o.steps)) + " marks in a run; a step needs two that are kept: no steps are reported")
 		case together*4 > len(samples):
-			s.warn("many steps were marked at the same moment: the program buffers its output; flush each line (stdbuf -oL, print(..., flush=True))")
+			s.warn("many steps were marked at the same moment: the program buffers its output, or this machine was too busy to read it; flush each line (stdbuf -oL, print(..., flush=True))")
 		case len(samples) >= fewestForAhead && runsAhead():
-			s.warn("the mean step is far above the median: if the program prints ahead of its GPU and waits now and then, the marks show the pace of its printing; have it write $" + MetricsVariable + ", or print after a synchronisation")
+			s.warn("the mean step is far above the median: if the program prints ahead of its GPU and waits now and then, the marks time its printing; write $" + MetricsVariable + " instead, or print after a synchronization")
 		}
 		if len(samples) > 0 {
 			out = append(out, measure.Measure{Name: "step", Unit: "ms", Samples: samples})

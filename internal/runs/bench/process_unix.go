@@ -23,7 +23,7 @@ func signalOf(state *os.ProcessState) (int, string) {
 	return 0, ""
 }
 
-// peakResident is the most memory, in bytes, that a program or one that it waited for had in use; 0: not told.
+// peakResident is the most memory, in bytes, that a program or one that it waited for had in use; 0: unknown.
 func peakResident(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	switch {

@@ -15,7 +15,7 @@ const (
 	// clockShare is by how much clocks must differ to be spoken of. They move in steps of 15 MHz, under 1 %.
 	clockShare = 0.02
 	// driftShare is how much of the median a drift must be over all runs to be spoken of, and driftLevel how
-	// sure it must be: it is asked of every session, so one in a hundred without any is told of one.
+	// sure it must be: it is asked of every session, so one in a hundred without any is warned of one.
 	driftShare = 0.01
 	driftLevel = 0.01
 	// fewestForDrift is below how many runs nothing is said of drift.
@@ -31,7 +31,7 @@ func (r *Result) warn(s *Session) {
 	for i, p := range r.Programs {
 		for _, m := range p.Measures {
 			if m.Modes != nil && m.Name == r.Main {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("%stwo modes among the runs in %s, at %.4g and %.4g %s: a median says little of either", names[i], m.Name, m.Modes[0], m.Modes[1], m.Unit))
+				r.Warnings = append(r.Warnings, fmt.Sprintf("%stwo modes among the runs in %s, at %.4g and %.4g %s: a median describes neither", names[i], m.Name, m.Modes[0], m.Modes[1], m.Unit))
 			}
 		}
 		r.warnOfClocks(names[i], s.Runs[i])
@@ -39,11 +39,11 @@ func (r *Result) warn(s *Session) {
 	r.warnOfSides(s)
 	r.warnOfDrift(s)
 	if s.NoGPU != "" {
-		r.Warnings = append(r.Warnings, s.NoGPU+": clocks, power and other processes are not recorded")
+		r.Warnings = append(r.Warnings, s.NoGPU+": clocks, power and other processes were not recorded")
 	}
 }
 
-// warnOfClocks tells of runs at lower clocks than the others of the same program, and of what held clocks down.
+// warnOfClocks warns of runs at lower clocks than the others of the same program, and of what held clocks down.
 func (r *Result) warnOfClocks(name string, runs []*measure.Run) {
 	var clocks []float64
 	throttled, others := 0, ""
@@ -72,14 +72,14 @@ func (r *Result) warnOfClocks(name string, runs []*measure.Run) {
 		}
 	}
 	if throttled > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%sthe GPU's clocks were held down in %d of %d runs (see throttle)", name, throttled, len(runs)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%sthe GPU's clocks were throttled in %d of %d runs (see throttle)", name, throttled, len(runs)))
 	}
 	if others != "" {
 		r.Warnings = append(r.Warnings, name+"other processes computed on the GPU: "+others)
 	}
 }
 
-// warnOfSides tells of clocks that differ between two programs.
+// warnOfSides warns of clocks that differ between two programs.
 func (r *Result) warnOfSides(s *Session) {
 	if len(r.Programs) < 2 {
 		return
@@ -93,7 +93,7 @@ func (r *Result) warnOfSides(s *Session) {
 		}
 	}
 	if b, a := clocks[0], clocks[1]; b > 0 && a > 0 && math.Abs(a/b-1) > clockShare {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the clocks differ: %.0f MHz before, %.0f after: a part of the change may be theirs, or they may be a part of the change (a heavier program draws more power)", b, a))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the clocks differ: %.0f MHz before, %.0f after: they may explain part of the change, or be part of it (a heavier program draws more power)", b, a))
 	}
 }
 

@@ -135,7 +135,7 @@ func merged(sorted []Kernel) []Kernel {
 	return out
 }
 
-// rangesOf gives the user's range around a launching call, outermost of those that are no step marker: phases are
+// rangesOf gives the user's range around a launching call, outermost of those that are not step markers: phases are
 // what versions of a program have in common.
 func rangesOf(f *facts.Facts) func(call int32) model.StringID {
 	inner, tree, classes, names := f.InnermostRange(), f.RangeTree(), f.RangeClasses(), f.RangeNames()

@@ -25,7 +25,7 @@ type Difference struct {
 	Unprofiled *Change        `json:"unprofiled_step_ms,omitempty"`
 	MeanMs     [2]float64     `json:"mean_step_ms"` // before and after: what Explained is of
 	Explained  []Cause        `json:"explained"`    // parts of the change of the step, most first; they sum to it
-	Measures   []Change       `json:"measures"`     // of the step: those that moved, then what is undecided, then the rest
+	Measures   []Change       `json:"measures"`     // of the step: those that moved, then what is inconclusive, then the rest
 	Kernels    []KernelChange `json:"kernels"`
 	Operators  []PathChange   `json:"operators"`
 	Sheets     []KernelSheet  `json:"kernel_sheets,omitempty"` // of kernel reports: what moved inside each kernel
@@ -251,7 +251,7 @@ func (c *comparison) step(d *Difference) {
 	}
 }
 
-// measures compares everything that is no kernel and no operator.
+// measures compares everything but kernels and operators.
 func (c *comparison) measures(d *Difference) {
 	var names []string
 	for _, n := range measure.Names(slices.Concat(c.runs[0], c.runs[1])) {

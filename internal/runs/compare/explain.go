@@ -38,8 +38,8 @@ func (c *comparison) explain(d *Difference) {
 	d.MeanMs = [2]float64{b.Steps.MeanMs, a.Steps.MeanMs}
 	var out []Cause
 	out = append(out, c.kernelCauses(a.Budget.Compute-b.Budget.Compute)...)
-	out = append(out, Cause{What: "copies that no compute hides", Ms: a.Budget.Copy - b.Budget.Copy, Key: "copy"},
-		Cause{What: "communication that no compute hides", Ms: a.Budget.CommExposed - b.Budget.CommExposed, Key: "comm_exposed"})
+	out = append(out, Cause{What: "exposed copies", Ms: a.Budget.Copy - b.Budget.Copy, Key: "copy"},
+		Cause{What: "exposed communication", Ms: a.Budget.CommExposed - b.Budget.CommExposed, Key: "comm_exposed"})
 	out = append(out, c.idleCauses(&b.Budget, &a.Budget)...)
 	least := leastShare * c.stepMs()
 	rest := 0.0
@@ -52,7 +52,7 @@ func (c *comparison) explain(d *Difference) {
 	})
 	slices.SortStableFunc(out, func(x, y Cause) int { return cmp.Compare(math.Abs(y.Ms), math.Abs(x.Ms)) })
 	if math.Abs(rest) >= least/10 {
-		out = append(out, Cause{What: "smaller parts together", Ms: rest, Key: "other"})
+		out = append(out, Cause{What: "smaller parts, together", Ms: rest, Key: "other"})
 	}
 	d.Explained = append(d.Explained, out...)
 }
@@ -74,7 +74,7 @@ func (t classTime) faster() bool {
 // went, by the range in which they did, and what overlap makes of it.
 func (c *comparison) kernelCauses(compute float64) []Cause {
 	if c.before[0].GraphMs+c.after[0].GraphMs > 0 {
-		return []Cause{{What: "compute, some of it in CUDA graphs recorded as a whole, whose kernels are not known (lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node record them)", Ms: compute, Key: "kernels:graph"}}
+		return []Cause{{What: "compute, some of it in CUDA graphs recorded as a whole, whose kernels are unknown (lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node record them)", Ms: compute, Key: "kernels:graph"}}
 	}
 	type place struct{ class, in string }
 	times, whole := make(map[place]classTime), make(map[string]classTime)
@@ -155,7 +155,7 @@ func (c *comparison) faster(class string, t classTime) Cause {
 	return Cause{What: what + verb + ifLess(t.change(), "less", "more") + " time, " + calls, Ms: t.change(), Key: "kernels:" + class}
 }
 
-// besides is the share of what went that what came must take to be told with it.
+// besides is the share of what went that what came must take to be shown with it.
 const besides = 0.02
 
 // replaced is the cause that in a range some kernels went and others came.
@@ -291,7 +291,7 @@ func (c *comparison) idleWords(key string, during bool, before, after float64) s
 	if during {
 		link = " during "
 	}
-	return "the GPU waits " + ifLess(after-before, "less", "more") + link + what
+	return ifLess(after-before, "less", "more") + " GPU idle time" + link + what
 }
 
 // launchWords says how many launches there are, and in which range most of the difference is.
@@ -324,5 +324,5 @@ func launchesOf(after, before float64) string {
 	if math.Round(after) == 1 {
 		noun = "launch"
 	}
-	return fmt.Sprintf("%.0f %s a step, before %.0f", after, noun, before)
+	return fmt.Sprintf("%.0f %s per step, was %.0f", after, noun, before)
 }

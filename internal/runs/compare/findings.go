@@ -25,8 +25,8 @@ type Finding struct {
 	AfterMs  *float64 `json:"after_ms"`
 }
 
-// findings tells which findings of the first captures went, came and stayed. Findings of one rule are told apart by
-// the repair that they name.
+// findings says which findings of the first captures went, came and stayed. Findings of one rule are told apart by
+// the fix that they name.
 func (c *comparison) findings() Findings {
 	f := Findings{Gone: []Finding{}, New: []Finding{}, Stayed: []Finding{}}
 	b, a := c.before[0].Report, c.after[0].Report
@@ -70,7 +70,7 @@ type Predicted struct {
 // Hold compares a what-if that was made of before with what was achieved.
 func (d *Difference) Hold(w *report.WhatIf) error {
 	if d.Step == nil || d.Step.Before <= 0 {
-		return fmt.Errorf("a prediction cannot be held against steps that were not measured")
+		return fmt.Errorf("a prediction cannot be checked against steps that were not measured")
 	}
 	if w.ReplayedStepMs <= 0 || w.PredictedMs <= 0 {
 		return fmt.Errorf("the what-if predicts nothing (its replayed step is %v ms)", w.ReplayedStepMs)
@@ -112,7 +112,7 @@ func (c *comparison) unprofiled(d *Difference) {
 		e.Verdict = stat.Same
 	}
 	d.Unprofiled = changeOf("unprofiled_step", "ms", measure.Lower, e)
-	d.Unprofiled.Warnings = append(d.Unprofiled.Warnings, "an estimate from each side's capture with the bounds that it is known to, not a measurement")
+	d.Unprofiled.Warnings = append(d.Unprofiled.Warnings, "an estimate from each side's capture, with its bounds, not a measurement")
 }
 
 // estimate is the mean estimate of a side; nil: one capture has none.
@@ -134,7 +134,7 @@ func estimate(side []*Capture) *report.Profiler {
 // warn says what makes verdicts weak.
 func (c *comparison) warn(d *Difference) {
 	if text := measure.ToolsDiffer(c.runs[0], c.runs[1]); text != "" {
-		d.Warnings = append(d.Warnings, text+": each slows the program in its own way, so that measured steps differ by that as well; kernels and counts compare")
+		d.Warnings = append(d.Warnings, text+": each slows the program differently, so measured steps differ by that as well; kernels and counts compare")
 	}
 	for side, list := range [2][]*Capture{c.before, c.after} {
 		d.Warnings = append(d.Warnings, sideWarnings([2]string{"before", "after"}[side], list)...)
@@ -144,15 +144,15 @@ func (c *comparison) warn(d *Difference) {
 		case c.before[0].Run.Profile != "" && c.before[0].Run.Profile == c.after[0].Run.Profile:
 			d.Warnings = append(d.Warnings, "before and after are the same file")
 		case c.before[0].Report != nil:
-			d.Warnings = append(d.Warnings, fmt.Sprintf("one run a side does not show how much runs scatter; taken for it is what runs of other programs do: %.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*measure.GPUScatter, 100*measure.HostScatter))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("one run per side does not show how much runs scatter; the scatter of other programs is assumed: %.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*measure.GPUScatter, 100*measure.HostScatter))
 		case ofReports(c.runs[0]) && ofReports(c.runs[1]):
-			d.Warnings = append(d.Warnings, fmt.Sprintf("one report a side does not show how much runs scatter; taken for it are the %.0f %% that launches of one kernel on the same data do under ncu", 100*reportScatter))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("one report per side does not show how much runs scatter; %.0f %% is assumed, as launches of one kernel on the same data scatter under ncu", 100*reportScatter))
 		}
 	}
 	if s := d.Step; s != nil {
 		d.Warnings = append(d.Warnings, s.Warnings...)
 		if s.ChangePct != nil && s.Before > 0 && math.Abs(100*(s.After/s.Before-1)-*s.ChangePct) > s.LimitPct {
-			d.Warnings = append(d.Warnings, "single runs are far off: the times are medians over runs, the change is between their means")
+			d.Warnings = append(d.Warnings, "single runs are outliers: the times are medians over runs, the change is between their means")
 		}
 	}
 	if s := d.Step; s != nil && len(d.Explained) > 0 {
@@ -161,7 +161,7 @@ func (c *comparison) warn(d *Difference) {
 			sum += x.Ms
 		}
 		if mean := d.MeanMs[1] - d.MeanMs[0]; math.Abs(sum-mean) > 0.02*c.stepMs() {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("what explains the change sums to %+.3f ms, the mean steps differ by %+.3f", sum, mean))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("the parts of the change sum to %+.3f ms, but the mean steps differ by %+.3f ms", sum, mean))
 		}
 	}
 }
@@ -179,7 +179,7 @@ func sideWarnings(side string, list []*Capture) (out []string) {
 		}
 	}
 	if unmarked {
-		out = append(out, side+": no steps are marked, so that the whole capture counts as one step")
+		out = append(out, side+": no steps are marked, so the whole capture counts as one step")
 	}
 	if len(list) > 1 && len(ranks) == len(list) {
 		out = append(out, side+": the files are ranks of one job, not repeats of it, and share their noise; compare one rank with the same rank, or several captures of the job")

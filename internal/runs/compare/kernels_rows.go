@@ -16,7 +16,7 @@ type sheetMetric struct {
 }
 
 const (
-	// movedShare is a change of a count that is told: multi-pass counters of one kernel disagree by less.
+	// movedShare is a change of a count that is shown: multi-pass counters of one kernel disagree by less.
 	movedShare = 0.05
 	// movedPoints is a change of a percentage, in points.
 	movedPoints = 2
@@ -61,7 +61,7 @@ func waitMetrics(b, a *kernelreport.Kernel) (out []sheetMetric) {
 			name := p.Name
 			means := wait
 			if name == work {
-				means = func(b, a float64) string { return either(a > b, "warps do more and wait less", "warps wait more") }
+				means = func(b, a float64) string { return either(a > b, "warps stall less", "warps stall more") }
 			}
 			out = append(out, sheetMetric{"warps: " + strings.TrimPrefix(name, "waiting for "), "%", func(k *kernelreport.Kernel) *float64 { return waitPct(k, name) }, means})
 		}
@@ -94,47 +94,47 @@ func sheetMetrics() []sheetMetric {
 			return few(a/b) + " times as slow"
 		}},
 		{"DRAM bandwidth used", "%", usedPct("dram"), busy("memory")},
-		{"memory, speed of light", "%", func(k *kernelreport.Kernel) *float64 {
+		{"memory (SOL)", "%", func(k *kernelreport.Kernel) *float64 {
 			if k.SOL == nil {
 				return nil
 			}
 			return k.SOL.MemoryPct
 		}, busy("memory")},
-		{"compute, speed of light", "%", func(k *kernelreport.Kernel) *float64 {
+		{"compute (SOL)", "%", func(k *kernelreport.Kernel) *float64 {
 			if k.SOL == nil {
 				return nil
 			}
 			return k.SOL.SMPct
 		}, busy("arithmetic")},
-		{"bytes from and to DRAM", "bytes", linkBytes("L2", "DRAM"), less("traffic of device memory")},
-		{"bytes between L1 and L2", "bytes", linkBytes("L1", "L2"), less("traffic of L2")},
-		{"found in L1", "%", hitPct("L1"), hits("L1")},
-		{"found in L2", "%", hitPct("L2"), hits("L2")},
-		{"sectors a global load", "", sectors("load"), coalesced},
-		{"sectors a global store", "", sectors("store"), coalesced},
-		{"shared memory: bank conflicts", "%", conflictsPct, fewer("passes of shared memory are repeated")},
+		{"DRAM traffic", "bytes", linkBytes("L2", "DRAM"), less("traffic of device memory")},
+		{"L1-L2 traffic", "bytes", linkBytes("L1", "L2"), less("traffic of L2")},
+		{"L1 hit rate", "%", hitPct("L1"), hits("L1")},
+		{"L2 hit rate", "%", hitPct("L2"), hits("L2")},
+		{"sectors per global load", "", sectors("load"), coalesced},
+		{"sectors per global store", "", sectors("store"), coalesced},
+		{"shared memory: bank conflicts", "%", conflictsPct, fewer("repeated passes of shared memory")},
 		{"instructions executed", "", func(k *kernelreport.Kernel) *float64 {
 			if k.Mix == nil {
 				return nil
 			}
 			return k.Mix.Instructions
 		}, less("work for the schedulers")},
-		{"lanes that work, of 32", "", func(k *kernelreport.Kernel) *float64 {
+		{"active lanes per warp, of 32", "", func(k *kernelreport.Kernel) *float64 {
 			if k.Mix == nil {
 				return nil
 			}
 			return k.Mix.Lanes
 		}, func(b, a float64) string { return either(a > b, "warps are fuller", "more lanes are idle") }},
-		{"occupancy achieved", "%", func(k *kernelreport.Kernel) *float64 {
+		{"achieved occupancy", "%", func(k *kernelreport.Kernel) *float64 {
 			if k.Occupancy == nil {
 				return nil
 			}
 			return k.Occupancy.AchievedPct
 		}, func(b, a float64) string {
-			return either(a > b, "more warps to hide waiting with", "no loss where little is waited for")
+			return either(a > b, "more warps to hide latency", "no loss where latency is low")
 		}},
-		{"registers a thread", "", registers, func(b, a float64) string {
-			return either(a > b, "more values are kept; fewer warps may fit", "more warps may fit")
+		{"registers per thread", "", registers, func(b, a float64) string {
+			return either(a > b, "fewer warps may fit", "more warps may fit")
 		}},
 	}
 }
@@ -172,11 +172,11 @@ func busy(what string) func(b, a float64) string {
 	return func(b, a float64) string {
 		switch {
 		case a >= 60 && b >= 60:
-			return "still busy with " + what
+			return "still limited by " + what
 		case a >= 60:
-			return "now near what the device can do"
+			return "now near the limit of the device"
 		case b >= 60:
-			return what + " is no longer what limits it"
+			return what + " no longer limits it"
 		}
 		return either(a > b, "closer to a limit", "further from a limit")
 	}
@@ -197,15 +197,15 @@ func fewer(what string) func(b, a float64) string {
 
 func hits(level string) func(b, a float64) string {
 	return func(b, a float64) string {
-		return either(a > b, "more is used again out of "+level, "no loss where fewer bytes are asked for")
+		return either(a > b, "more reuse out of "+level, "no loss where fewer bytes are requested")
 	}
 }
 
 func coalesced(b, a float64) string {
-	return either(a < b, "lanes lie closer together", "lanes lie further apart, or load more at once")
+	return either(a < b, "better coalesced", "worse coalesced, or wider loads")
 }
 
-// work is issuing: the part of the warps' time that is no waiting.
+// work is issuing: the part of the warps' time that is not waiting.
 const work = "issuing or ready"
 
 func wait(b, a float64) string {
@@ -213,11 +213,11 @@ func wait(b, a float64) string {
 	case a < 1:
 		return "gone"
 	case b < 1:
-		return "new: this is what warps wait for now"
+		return "new: warps stall on this now"
 	case a < b:
-		return ratio(b, a) + " of the warps' time"
+		return ratio(b, a) + " of warp time"
 	}
-	return ratio(b, a) + " of what time is left"
+	return ratio(b, a) + " of the time left"
 }
 
 func usedPct(part string) func(k *kernelreport.Kernel) *float64 {

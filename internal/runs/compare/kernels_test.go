@@ -31,7 +31,7 @@ func TestSheets(t *testing.T) {
 	if !slices.Equal(s.Gone, []string{"missing_tiling"}) || !slices.Equal(s.New, []string{"shared_bank_conflicts"}) || !slices.Equal(s.Stayed, []string{"low_ipc"}) {
 		t.Errorf("findings %v %v %v", s.Gone, s.New, s.Stayed)
 	}
-	want := map[string]string{"time": "4 times as fast", "bytes between L1 and L2": "8 times less traffic of L2", "warps: global or local memory": "4 times less of the warps' time"}
+	want := map[string]string{"time": "4 times as fast", "L1-L2 traffic": "8 times less traffic of L2", "warps: global or local memory": "4 times less of warp time"}
 	for _, r := range s.Rows {
 		if want[r.Metric] != r.Meaning {
 			t.Errorf("%s: %q, want %q", r.Metric, r.Meaning, want[r.Metric])

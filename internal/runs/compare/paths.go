@@ -9,7 +9,7 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// maxPath is how many names a call path has at most, innermost ones: a recursion is no better told with more.
+// maxPath is how many names a call path has at most, innermost ones: a recursion is no clearer with more.
 const maxPath = 16
 
 // paths books GPU work on call paths. Each distinct path is a node; a node is its parent and a name.

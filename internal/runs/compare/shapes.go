@@ -108,5 +108,5 @@ func shapesDiffer(before, after []Shape) string {
 	}
 	slices.SortStableFunc(worst, func(a, b Shape) int { return cmp.Compare(b.Ms, a.Ms) })
 	w := worst[0]
-	return fmt.Sprintf("shapes of inputs: %s works on %s before, on %s after", w.Op, w.Text, with[w.Op].Text)
+	return fmt.Sprintf("input shapes: %s had %s, now %s", w.Op, w.Text, with[w.Op].Text)
 }

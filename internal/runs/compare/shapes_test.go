@@ -15,7 +15,7 @@ func TestShapesDiffer(t *testing.T) {
 		want          string
 	}{
 		{"the same", []Shape{mm("[[32]]", 4, 1)}, []Shape{mm("[[32]]", 4, 1)}, ""},
-		{"another batch", []Shape{mm("[[32]]", 4, 1)}, []Shape{mm("[[64]]", 4, 2)}, "aten::mm works on [[32]] before, on [[64]] after"},
+		{"another batch", []Shape{mm("[[32]]", 4, 1)}, []Shape{mm("[[64]]", 4, 2)}, "aten::mm had [[32]], now [[64]]"},
 		{"called more often", []Shape{mm("[[32]]", 4, 1)}, []Shape{mm("[[64]]", 8, 2)}, ""},
 		{"both shapes, in other parts", []Shape{mm("[[32]]", 4, 1)}, []Shape{{Op: "aten::mm", Text: "[[64]]", Calls: 4, Ms: 1, all: map[string]bool{"[[32]]": true, "[[64]]": true}}}, ""},
 		{"a small part of it", []Shape{mm("[[32]]", 4, 1), {Op: "aten::add", Text: "[[1]]", Calls: 4, Ms: 9}}, []Shape{mm("[[64]]", 4, 1), {Op: "aten::add", Text: "[[1]]", Calls: 4, Ms: 9}}, ""},

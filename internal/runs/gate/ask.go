@@ -70,7 +70,7 @@ func (c *check) ask(r *Result) error {
 		}
 	}
 	if len(c.questions) == 0 {
-		return fmt.Errorf("no rule matches any measure, so that there is nothing to judge")
+		return fmt.Errorf("no rule matches any measure: nothing to judge")
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func binomial(n, k int) int {
 // Calibrate learns limits from runs of one program in which nothing changed.
 func Calibrate(runs []*measure.Run, rules []Rule) (*Calibration, error) {
 	if len(runs) < FewestToCalibrate {
-		return nil, fmt.Errorf("%d runs are too few to learn from; at least %d of the unchanged program, better 10 or more", len(runs), FewestToCalibrate)
+		return nil, fmt.Errorf("too few runs (%d) to learn from: at least %d of the unchanged program, better 10 or more", len(runs), FewestToCalibrate)
 	}
 	for i := range rules {
 		if !rules[i].Relative() {
@@ -287,7 +287,7 @@ func (c *Calibration) YAML() string {
 		}
 		text += fmt.Sprintf("    # moved by up to %.2g%% by itself%s; with these limits %d false alarms, %d of %d ways pass\n", r.WorstPct, comment(note), r.Alarms, r.Passes, c.Splits)
 		if r.Decides > r.Change {
-			text += fmt.Sprintf("    # %d runs a side decide nine times in ten only from a change of %s%% on\n", c.Runs/2, short(100*r.Decides))
+			text += fmt.Sprintf("    # %d runs per side decide nine times in ten only from a change of %s%% on\n", c.Runs/2, short(100*r.Decides))
 		}
 		text += fmt.Sprintf("    %s:\n      change: %s%%\n", quoted(r.Pattern), short(100*r.Change))
 		if r.Floor > 0 {

@@ -23,7 +23,7 @@ func (c *check) slower(q *question, row *Row, e stat.Effect) {
 	}
 	explained := 1/(1-drop) - 1
 	if (1+e.Low)/(1+explained)-1 > e.Limit {
-		row.Warnings = append(row.Warnings, fmt.Sprintf("%s was %.1f %% lower in the new runs, which explains at most +%.1f %%: the rest is beyond the limit still", name, 100*drop, 100*explained))
+		row.Warnings = append(row.Warnings, fmt.Sprintf("%s was %.1f %% lower in the new runs, which explains at most +%.1f %%: the rest still exceeds the limit", name, 100*drop, 100*explained))
 		return
 	}
 	row.Verdict = NotComparable
@@ -73,7 +73,7 @@ func (c *check) conditions(r *Result) {
 		case len(a)*max(1, len(c.before)) == len(b)*len(c.after):
 			continue // as often on both sides, or never
 		case len(c.before) > 0:
-			text += fmt.Sprintf(", before in %d of %d", len(b), len(c.before))
+			text += fmt.Sprintf(" (was %d of %d)", len(b), len(c.before))
 		}
 		r.Warnings = append(r.Warnings, text+texts(append(a, b...)))
 	}

@@ -56,9 +56,9 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 	if err != nil {
 		var at yaml.Error
 		if errors.As(err, &at) && at.GetToken() != nil {
-			return nil, &ConfigError{Path: path, Line: at.GetToken().Position.Line, What: "is no YAML: " + at.GetMessage()}
+			return nil, &ConfigError{Path: path, Line: at.GetToken().Position.Line, What: "is not YAML: " + at.GetMessage()}
 		}
-		return nil, &ConfigError{Path: path, What: "is no YAML: " + firstLine(err.Error())}
+		return nil, &ConfigError{Path: path, What: "is not YAML: " + firstLine(err.Error())}
 	}
 	c, bad := readConfig(file)
 	if bad != nil {

@@ -83,8 +83,8 @@ func TestConfigErrors(t *testing.T) {
 		{"the first of two unknown keys", under("      chnge: 2%\n      flor: 2us\n"), `line 4: check: measures: step: no key "chnge"`},
 		{"a pattern twice, quoted", "check:\n  measures:\n    step: {change: 1%}\n    \"step\": {change: 2%}\n", "line 4"},
 		{"two documents", "check: {}\n---\ncheck: {}\n", "more than one document"},
-		{"no YAML", "check: [\n", "is no YAML"},
-		{"no YAML: tabs", "check:\n\tmeasures: {}\n", "is no YAML"},
+		{"no YAML", "check: [\n", "is not YAML"},
+		{"no YAML: tabs", "check:\n\tmeasures: {}\n", "is not YAML"},
 		{"nested deeply", strings.Repeat("[", 10000), "nested too deeply"},
 		{"long", strings.Repeat("#", maxConfig+1), "at most"},
 	} {

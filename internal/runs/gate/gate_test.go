@@ -94,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 		{"8 % slower at clocks 8 % lower is not blamed", runs(clock(1980), steady...), runs(clock(1820), times(1.08, steady)...), []string{"step=2%"}, Options{}, NotComparable, 3, NotComparable, "flagged, not blamed"},
 		{"30 % slower at clocks 8 % lower is", runs(clock(1980), steady...), runs(clock(1820), times(1.3, steady)...), []string{"step=2%"}, Options{}, Regression, 1, Regression, "flagged, not blamed"},
 		{"clocks were lower before", runs(clock(1820), steady...), runs(clock(1980), steady...), []string{"step=2%"}, Options{}, Pass, 0, Pass, "lower before"},
-		{"throttling on one side is said", runs(nil, steady...), runs(throttled, steady...), []string{"step=2%"}, Options{}, Pass, 0, Pass, "the GPU throttled in 6 of 6 new runs, before in 0 of 6: power cap"},
+		{"throttling on one side is said", runs(nil, steady...), runs(throttled, steady...), []string{"step=2%"}, Options{}, Pass, 0, Pass, "the GPU throttled in 6 of 6 new runs (was 0 of 6): power cap"},
 		{"throttling on both sides is not", runs(throttled, steady...), runs(throttled, steady...), []string{"step=2%"}, Options{}, Pass, 0, Pass, ""},
 		{"throttling without a baseline", nil, runs(throttled, steady...), []string{"step<=11ms"}, Options{}, Pass, 0, Pass, "the GPU throttled in 6 of 6 new runs: power cap"},
 		{"one clock step is nothing", runs(clock(1980), steady...), runs(clock(1965), times(1.05, steady)...), []string{"step=2%"}, Options{}, Regression, 1, Regression, ""},

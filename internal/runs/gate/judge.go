@@ -65,7 +65,7 @@ func (c *check) change(q *question, row *Row) {
 		row.Verdict, row.Why = NotComparable, "it was not measured before"
 		switch {
 		case len(q.names) == 0:
-			row.Why = "no measure that matches is on both sides"
+			row.Why = "no matching measure is on both sides"
 		case len(q.after) == 0:
 			row.Why = "it was not measured in the new runs"
 		}

@@ -56,12 +56,12 @@ func ParseCause(key string) NamedCause {
 
 // plainWords is the causes without a name in words, by kind.
 var plainWords = [len(plainCauses)]struct{ clause, part, noun string }{
-	causeUnknown:  {"does something unrecorded", "what was not recorded", "what was not recorded"},
-	causeSync:     {"waits in a synchronising call", "synchronising calls", "synchronisations"},
+	causeUnknown:  {"does something unrecorded", "unrecorded host activity", "unrecorded host activity"},
+	causeSync:     {"waits in a synchronizing call", "synchronizing calls", "synchronizations"},
 	causeAlloc:    {"allocates or frees memory", "allocating and freeing memory", "allocations"},
 	causeCopyCall: {"is in a blocking copy", "calls of blocking copies", "blocking copies"},
-	causeLaunch:   {"launches work, too slowly", "launching work", "launching"},
-	causeOS:       {"is in an operating system call", "operating system calls", "operating system calls"},
+	causeLaunch:   {"launches kernels too slowly", "launch overhead", "launches"},
+	causeOS:       {"is in an OS call", "OS calls", "OS calls"},
 	causeHost:     {"runs code outside any range", "host code outside any range", "host code outside any range"},
 }
 
@@ -82,14 +82,14 @@ func (c NamedCause) Clause() Phrase {
 	case c.isPlain():
 		return Phrase{Words: plainWords[c.Kind].clause}
 	case c.Kind == causeCall:
-		return Phrase{"is held in ", c.Name}
+		return Phrase{"is blocked in ", c.Name}
 	case c.Kind == causeOp && strings.Contains(c.Name, "::"): // what PyTorch calls operators; else an annotation
 		return Phrase{"is in operator ", c.Name}
 	}
 	return Phrase{"is in ", c.Name}
 }
 
-// Part is a part of the time of a step, as a phrase: "launching work".
+// Part is a part of the time of a step, as a phrase: "launch overhead".
 func (c NamedCause) Part() Phrase {
 	switch {
 	case c.isPlain():
@@ -102,7 +102,7 @@ func (c NamedCause) Part() Phrase {
 	return Phrase{Name: c.Key()}
 }
 
-// Noun is what the GPU waited for, in short: "synchronisations".
+// Noun is what the GPU waited for, in short: "synchronizations".
 func (c NamedCause) Noun() string {
 	switch {
 	case c.isPlain():

@@ -45,6 +45,6 @@ func Doctor() *doctor.Report {
 				Text: "only administrators may read the GPU's counters\x1b[31m", Cost: "ncu ends with ERR_NVGPUCTRPERM",
 				Fix:      "permit all users on the host, or start the container with",
 				Commands: []string{"docker run --cap-add=PERFMON ..."}, Stops: []doctor.Purpose{doctor.NCU}},
-			{Check: "dcgm", Title: "DCGM", State: doctor.Unknown, Text: "not told"},
+			{Check: "dcgm", Title: "DCGM", State: doctor.Unknown, Text: "not reported"},
 		}}
 }
