@@ -1,5 +1,5 @@
-// Package agent carries the capture agent: a C library that a CUDA program loads into itself. Library gives the path of one
-// that loads on this machine: built ahead and carried in this program, or compiled here once and kept.
+// Package agent carries the capture agent: a C library that a CUDA program loads into itself. Library gives the path
+// of one that loads on this machine: built ahead and carried in this program, or compiled here once and kept.
 package agent
 
 import (
@@ -43,12 +43,13 @@ const (
 )
 
 // ErrUnsupported is what Library answers where there is no agent.
-var ErrUnsupported = errors.New("capture needs Linux on x86-64 or arm64, and this is " + runtime.GOOS + "/" + runtime.GOARCH +
+var ErrUnsupported = errors.New("capture needs Linux on x86-64 or arm64, and this is " + runtime.GOOS + "/" +
+	runtime.GOARCH +
 	"; record there, and read the trace here")
 
-// Library gives a library that loads on this machine. It looks in the folder cache, "" for the user's cache folder, and writes
-// there what it had to make; if that cannot be written, or holds programs that may not be run, in the folder for temporary files.
-// Several processes may do so at once.
+// Library gives a library that loads on this machine. It looks in the folder cache, "" for the user's cache folder,
+// and writes there what it had to make; if that cannot be written, or holds programs that may not be run, in the
+// folder for temporary files. Several processes may do so at once.
 func Library(ctx context.Context, cache string) (Lib, error) {
 	prebuilt, err := fs.Sub(built, "prebuilt")
 	if err != nil {

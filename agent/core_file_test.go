@@ -19,7 +19,8 @@ func (d coreDriver) full(t *testing.T) {
 		p := d.live(t, dir, "LACUNA_FLUSH_MS=20", "LACUNA_PACK=0")
 		unlimited := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
 		limit := func(bytes uint64) {
-			if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unlimited.Max}, nil); err != nil {
+			if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unlimited.Max},
+				nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -46,12 +47,14 @@ func (d coreDriver) full(t *testing.T) {
 	t.Run("from the beginning", func(t *testing.T) { // not even the stream's beginning can be written
 		dir := t.TempDir()
 		p := d.live(t, dir, "LACUNA_WINDOW=armed", "LACUNA_FLUSH_MS=20", "LACUNA_PACK=0")
-		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 10, Max: unix.RLIM_INFINITY}, nil); err != nil {
+		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 10, Max: unix.RLIM_INFINITY},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 		p.ask(t, "start")
 		d.fillAndRecover(t, dir, p, func() {
-			if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, nil); err != nil {
+			if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE,
+				&unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, nil); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -85,8 +88,10 @@ func (d coreDriver) fillAndRecover(t *testing.T, dir string, p live, free func()
 		t.Errorf("notes %+v: no end", s.notes)
 	}
 	// Only events were dropped, but for a row of the account or the clock among them.
-	if missing := c.taken - n; missing <= 0 || gaps == 0 || int(last.Dropped) < missing || int(last.Dropped) > missing+c.dropped+100 {
-		t.Errorf("%d of %d events are there, %d missing between them; the account says %d dropped", n, c.taken, gaps, last.Dropped)
+	if missing := c.taken - n; missing <= 0 || gaps == 0 || int(last.Dropped) < missing || int(last.Dropped) > missing+
+		c.dropped+100 {
+		t.Errorf("%d of %d events are there, %d missing between them; the account says %d dropped", n, c.taken, gaps,
+			last.Dropped)
 	}
 }
 
@@ -131,7 +136,8 @@ func (d coreDriver) removed(t *testing.T) {
 				t.Errorf("status %+v", got)
 			}
 		}
-		if got := p.ask(t, "start"); got.State != "failed" || got.Error == "" || !strings.HasSuffix(got.Why, ".spool: was removed; to record again, start the program again") {
+		if got := p.ask(t, "start"); got.State != "failed" || got.Error == "" ||
+			!strings.HasSuffix(got.Why, ".spool: was removed; to record again, start the program again") {
 			t.Errorf("started again (%v): %+v", between, got)
 		}
 		p.end(t)

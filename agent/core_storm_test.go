@@ -24,7 +24,8 @@ func (d coreDriver) storm(t *testing.T) {
 		{1, 1, 0, 0, 0},
 	} {
 		dir := t.TempDir()
-		c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "storm", fmt.Sprint(test.threads), fmt.Sprint(test.rounds), fmt.Sprint(test.events),
+		c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "storm", fmt.Sprint(test.threads),
+			fmt.Sprint(test.rounds), fmt.Sprint(test.events),
 			fmt.Sprint(test.pause), fmt.Sprint(test.bytes))
 		if want := test.threads * test.rounds * test.events; c.emitted != want || c.taken+c.dropped != want {
 			t.Errorf("%+v: %+v, want %d emitted", test, c, want)
@@ -44,7 +45,8 @@ func (d coreDriver) dyingThreads(t *testing.T) {
 	}
 	for _, test := range []struct{ threads, rounds int }{{100, most / 100}, {most, 1}} {
 		dir := t.TempDir()
-		c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "storm", fmt.Sprint(test.threads), fmt.Sprint(test.rounds), "5", "1")
+		c, _ := d.run(t, dir, []string{"LACUNA_FLUSH_MS=50"}, "storm", fmt.Sprint(test.threads),
+			fmt.Sprint(test.rounds), "5", "1")
 		s := only(t, readSpools(t, dir, false), c.dropped)
 		if n, _ := checkEvents(t, s, 0); n != c.taken || c.emitted != most*5 || c.dropped != 0 {
 			t.Errorf("%+v: %d events; %+v", test, n, c)
@@ -149,7 +151,8 @@ func awaitSpool(t *testing.T, dir string) {
 	t.Fatal("nothing is written")
 }
 
-// killBetweenFlushes: rows that fill no chunk are written between flushes, too, when the writer is awake. They come at 1.26 s and 2.54 s here.
+// killBetweenFlushes: rows that fill no chunk are written between flushes, too, when the writer is awake. They come
+// at 1.26 s and 2.54 s here.
 func (d coreDriver) killBetweenFlushes(t *testing.T) {
 	if !d.plain() {
 		t.Skip("a matter of time: without sanitizers only")
@@ -205,7 +208,8 @@ func (d coreDriver) backPressure(t *testing.T) {
 		if _, err := fmt.Sscanf(out, "ns %f wall %f", &ns, &wall); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("memory %s MB: %.0f ns of CPU and %.0f ns an event, of %d dropped %d", memory, ns, wall, c.emitted, c.dropped)
+		t.Logf("memory %s MB: %.0f ns of CPU and %.0f ns an event, of %d dropped %d", memory, ns, wall, c.emitted,
+			c.dropped)
 		if d.plain() && golden.IsLong() && ns > 5000 {
 			t.Errorf("memory %s: %.0f ns an event", memory, ns)
 		}
@@ -221,20 +225,24 @@ func (d coreDriver) enter(t *testing.T) {
 	}
 }
 
-// inject: CUDA and NVTX come in at once. There is no CUPTI, which is said; NVTX goes on; the library that was there before is called once.
+// inject: CUDA and NVTX come in at once. There is no CUPTI, which is said; NVTX goes on; the library that was there
+// before is called once.
 func (d coreDriver) inject(t *testing.T) {
 	dir := t.TempDir()
-	source, library, called := filepath.Join(dir, "chain.c"), filepath.Join(dir, "chain.so"), filepath.Join(dir, "called")
+	source, library, called := filepath.Join(dir, "chain.c"), filepath.Join(dir, "chain.so"),
+		filepath.Join(dir, "called")
 	code := `#include <fcntl.h>
 #include <unistd.h>
-int InitializeInjection(void) { int fd = open("` + called + `", O_WRONLY|O_CREAT|O_APPEND, 0600); return write(fd, "x", 1) == 1; }`
+int InitializeInjection(void) { int fd = open("` + called +
+		`", O_WRONLY|O_CREAT|O_APPEND, 0600); return write(fd, "x", 1) == 1; }`
 	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	c, _ := d.run(t, dir, []string{"LACUNA_CHAIN=" + library, "LACUNA_CUPTI=" + filepath.Join(dir, "none.so")}, "inject")
+	c, _ := d.run(t, dir, []string{"LACUNA_CHAIN=" + library, "LACUNA_CUPTI=" + filepath.Join(dir, "none.so")},
+		"inject")
 	s := only(t, readSpools(t, dir, false), 0)
 	failed := false
 	for _, n := range s.notes {
@@ -260,7 +268,8 @@ int InitializeInjection(void) { int fd = open("` + called + `", O_WRONLY|O_CREAT
 func (d coreDriver) busyExit(t *testing.T) {
 	for _, mode := range []string{"exit", "quick"} {
 		dir := t.TempDir()
-		d.run(t, dir, []string{"LACUNA_FLUSH_MS=3600000", "LACUNA_MEMORY_MB=2"}, mode) // a backlog that a sanitizer works off in time
+		// a backlog that a sanitizer works off in time
+		d.run(t, dir, []string{"LACUNA_FLUSH_MS=3600000", "LACUNA_MEMORY_MB=2"}, mode)
 		streams := readSpools(t, dir, false)
 		if len(streams) != 1 || len(streams[0].accounts) == 0 {
 			t.Fatalf("%s: %d streams, or no account", mode, len(streams))
@@ -272,7 +281,8 @@ func (d coreDriver) busyExit(t *testing.T) {
 	}
 }
 
-// teardown: events of a thread whose keys are torn down, ours before or after the program's, are there; lanes are used again.
+// teardown: events of a thread whose keys are torn down, ours before or after the program's, are there; lanes are
+// used again.
 func (d coreDriver) teardown(t *testing.T) {
 	if d.build == "thread" {
 		t.Skip("ThreadSanitizer tears its own state of a thread down before the last round")

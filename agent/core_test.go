@@ -20,8 +20,9 @@ import (
 	"lacuna/internal/capture/spool"
 )
 
-// TestCore drives the agent's core (main, window, ring, writer, out, file, control) from a C program that holds it, test/core_driver.c,
-// built in three ways, of which the sanitizers' are long. What it did must be in the spools: none lost that is not counted.
+// TestCore drives the agent's core (main, window, ring, writer, out, file, control) from a C program that holds it,
+// test/core_driver.c, built in three ways, of which the sanitizers' are long. What it did must be in the spools: none
+// lost that is not counted.
 func TestCore(t *testing.T) {
 	t.Parallel() // most of the time it waits
 	for _, build := range []struct {
@@ -95,7 +96,8 @@ func compileCore(t *testing.T, flags []string) string {
 		t.Fatal("no sources here", err)
 	}
 	out := filepath.Join(t.TempDir(), "driver")
-	args := slices.Concat([]string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread", "-o", out, "test/core_driver.c"}, flags, sources, []string{"-ldl"})
+	args := slices.Concat([]string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread", "-o", out,
+		"test/core_driver.c"}, flags, sources, []string{"-ldl"})
 	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -110,7 +112,8 @@ func (d coreDriver) plain() bool { return d.build == "plain" }
 func (d coreDriver) command(ctx context.Context, dir string, settings []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.path, args...)
 	cmd.Env = append([]string{"LACUNA_DIR=" + dir, "LACUNA_SESSION=test", "PATH=" + os.Getenv("PATH"),
-		"TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:exitcode=66:atexit_sleep_ms=0", "ASAN_OPTIONS=detect_leaks=0"}, settings...)
+		"TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:exitcode=66:atexit_sleep_ms=0", "ASAN_OPTIONS=detect_leaks=0"},
+		settings...)
 	return cmd
 }
 
@@ -131,7 +134,8 @@ func (d coreDriver) run(t *testing.T, dir string, settings []string, args ...str
 	}
 	out = string(text)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if _, err := fmt.Sscanf(lines[len(lines)-1], "emitted %d taken %d dropped %d", &c.emitted, &c.taken, &c.dropped); err != nil {
+	if _, err := fmt.Sscanf(lines[len(lines)-1], "emitted %d taken %d dropped %d", &c.emitted, &c.taken,
+		&c.dropped); err != nil {
 		t.Fatalf("%v: %q: %v", args, out, err)
 	}
 	return c, out
@@ -242,14 +246,16 @@ func readChunk(t *testing.T, c *spool.Chunk, s *stream, texts map[spool.Text]str
 	}
 }
 
-// checkEvents looks at each event of a storm: whole, as it was handed over, in its thread's order. It returns how many there are,
-// and how many are missing between them.
+// checkEvents looks at each event of a storm: whole, as it was handed over, in its thread's order. It returns how
+// many there are, and how many are missing between them.
 func checkEvents(t *testing.T, s *stream, bytes int) (n, gaps int) {
 	t.Helper()
 	next := make(map[uint64]uint64)
 	for _, e := range s.events {
-		if want := "range " + strconv.FormatUint(e.ID%97, 10); e.name != want || e.extended != strings.Repeat("x", bytes) {
-			t.Fatalf("event %d of thread %d: name %q, want %q; %d bytes of text, want %d", e.ID, e.Payload, e.name, want, len(e.extended), bytes)
+		if want := "range " + strconv.FormatUint(e.ID%97, 10); e.name != want ||
+			e.extended != strings.Repeat("x", bytes) {
+			t.Fatalf("event %d of thread %d: name %q, want %q; %d bytes of text, want %d", e.ID, e.Payload, e.name,
+				want, len(e.extended), bytes)
 		}
 		if e.ID < next[e.Payload] {
 			t.Fatalf("event %d of thread %d comes after %d", e.ID, e.Payload, next[e.Payload]-1)

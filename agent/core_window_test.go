@@ -57,7 +57,8 @@ func (d coreDriver) steps(t *testing.T) {
 		{"nonsense", "", nil},
 	} {
 		dir := t.TempDir()
-		d.run(t, dir, []string{"LACUNA_WINDOW=steps", "LACUNA_STEPS=" + test.steps, "LACUNA_STEP_RANGE=" + test.pattern}, "steps")
+		d.run(t, dir, []string{"LACUNA_WINDOW=steps", "LACUNA_STEPS=" + test.steps, "LACUNA_STEP_RANGE=" +
+			test.pattern}, "steps")
 		var got []uint64
 		for _, s := range readSpools(t, dir, false) {
 			for _, e := range s.events {
@@ -84,7 +85,8 @@ func (d coreDriver) delay(t *testing.T) {
 	}
 	after := time.Unix(0, int64(s.windows[0].Time)).Sub(began)
 	long := time.Duration(s.windows[1].Time - s.windows[0].Time)
-	if after < 550*time.Millisecond || after > 1400*time.Millisecond || long < 290*time.Millisecond || long > 1200*time.Millisecond {
+	if after < 550*time.Millisecond || after > 1400*time.Millisecond || long < 290*time.Millisecond ||
+		long > 1200*time.Millisecond {
 		t.Errorf("it opened after %v, for %v", after, long)
 	}
 }
@@ -239,7 +241,8 @@ func (d coreDriver) armed(t *testing.T) {
 	if got := p.ask(t, "status"); got.State != "stopped" || got.Why != "duration" {
 		t.Errorf("after its time: %+v", got)
 	}
-	for _, line := range []string{"", "begin", "start x", "start -1", "stop now", strings.Repeat("a", 200), "\x01\xff\""} {
+	for _, line := range []string{"", "begin", "start x", "start -1", "stop now", strings.Repeat("a", 200),
+		"\x01\xff\""} {
 		if got := p.ask(t, line); !strings.Contains(got.Error, "there are start [SECONDS], stop and status") {
 			t.Errorf("%q: %+v", line, got)
 		}
@@ -313,8 +316,10 @@ func (d coreDriver) off(t *testing.T) {
 // pack: what it packs is Snappy, and packs; the checksum is CRC-32C.
 func (d coreDriver) pack(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	inputs := [][]byte{nil, {0}, []byte("abc"), bytes.Repeat([]byte{7}, 100), bytes.Repeat([]byte("abcdefg"), 30000), []byte(spool.SchemaText())}
-	for _, n := range []int{1, 3, 4, 5, 59, 60, 61, 63, 64, 65, 67, 68, 69, 255, 256, 257, 65535, 65536, 65537, 200000} {
+	inputs := [][]byte{nil, {0}, []byte("abc"), bytes.Repeat([]byte{7}, 100), bytes.Repeat([]byte("abcdefg"), 30000),
+		[]byte(spool.SchemaText())}
+	for _, n := range []int{1, 3, 4, 5, 59, 60, 61, 63, 64, 65, 67, 68, 69, 255, 256, 257, 65535, 65536, 65537,
+		200000} {
 		rows, noise := make([]byte, n), make([]byte, n)
 		for i := range rows {
 			noise[i] = byte(random.Uint32())

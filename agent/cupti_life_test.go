@@ -93,11 +93,13 @@ func cuptiStorm(t *testing.T, s cuptiStage) {
 }
 
 func cuptiRestarts(t *testing.T, s cuptiStage) {
-	for version, times := range map[int]int{22: 3, 24: 3, 130000: 50, 130300: 3} { // not finalised before 12.6; shared from 13.3 on
+	// not finalised before 12.6; shared from 13.3 on
+	for version, times := range map[int]int{22: 3, 24: 3, 130000: 50, 130300: 3} {
 		if s.sanitizer != "plain" || !golden.IsLong() {
 			times = min(times, 10) // each waits a moment for the GPU
 		}
-		r := s.run(t, version, []string{"LACUNA_WINDOW=armed", "LACUNA_KINDS=kernel,runtime,driver,sync,event,graph"}, "restart", fmt.Sprint(times))
+		r := s.run(t, version, []string{"LACUNA_WINDOW=armed", "LACUNA_KINDS=kernel,runtime,driver,sync,event,graph"},
+			"restart", fmt.Sprint(times))
 		names := r.byName()
 		is(t, fmt.Sprintf("kernels inside windows with %d", version), names["inside"], 20*times)
 		is(t, "kernels between windows", names["between"]+names["before"], 0)
@@ -164,10 +166,13 @@ func cuptiIsFound(t *testing.T, s cuptiStage) {
 		name, want string
 		env        []string
 	}{
-		{"by the driver's release", `"version":22`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir, "FAKE_DRIVER=12040"}},
+		{"by the driver's release", `"version":22`,
+			[]string{"LD_LIBRARY_PATH=" + both + ":" + s.dir, "FAKE_DRIVER=12040"}},
 		{"the newest that fits", `"version":130000`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir}},
-		{"by path", `"version":22`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir, "LACUNA_CUPTI=" + s.release(t, 22) + "/libcupti.so.12"}},
-		{"in a toolkit", `"version":24`, []string{"LD_LIBRARY_PATH=" + s.dir, "FAKE_DRIVER=12060", "CUDA_HOME=" + toolkit(t, s, 24)}},
+		{"by path", `"version":22`, []string{"LD_LIBRARY_PATH=" + both + ":" + s.dir, "LACUNA_CUPTI=" +
+			s.release(t, 22) + "/libcupti.so.12"}},
+		{"in a toolkit", `"version":24`, []string{"LD_LIBRARY_PATH=" + s.dir, "FAKE_DRIVER=12060", "CUDA_HOME=" +
+			toolkit(t, s, 24)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := s.run(t, 130000, c.env, "everything")
@@ -207,14 +212,16 @@ func cuptiFails(t *testing.T, s cuptiStage) {
 		t.Run(c.name, func(t *testing.T) {
 			r := s.run(t, 130000, c.env, "everything")
 			is(t, "kernels", len(r.Kernels), 0)
-			if notes := fmt.Sprint(r.Notes["state"]); !strings.Contains(notes, c.want) || !strings.Contains(notes, `"state":"failed"`) {
+			if notes := fmt.Sprint(r.Notes["state"]); !strings.Contains(notes, c.want) ||
+				!strings.Contains(notes, `"state":"failed"`) {
 				t.Errorf("notes: %s, want %s", notes, c.want)
 			}
 		})
 	}
 	r := s.run(t, 130000, []string{"FAKE_ENABLE=50:27"}, "everything")
 	is(t, "kernels", len(r.Kernels), 18)
-	if notes := fmt.Sprint(r.Notes["cupti"]); !strings.Contains(notes, `"missing":[{"what":"pool","code":27,"why":"CUPTI_ERROR_\"OTHER\""}]`) {
+	if notes := fmt.Sprint(r.Notes["cupti"]); !strings.Contains(notes,
+		`"missing":[{"what":"pool","code":27,"why":"CUPTI_ERROR_\"OTHER\""}]`) {
 		t.Errorf("note cupti: %s", notes)
 	}
 }
@@ -223,9 +230,11 @@ func cuptiFails(t *testing.T, s cuptiStage) {
 func cuptiMemoryIsBounded(t *testing.T, s cuptiStage) {
 	const threads, each, limit = 16, 3000, 8 << 20
 	for _, version := range []int{24, 130000} {
-		r := s.run(t, version, []string{"LACUNA_MEMORY_MB=8", "LACUNA_FLUSH_MS=200"}, "storm", fmt.Sprint(threads), fmt.Sprint(each))
+		r := s.run(t, version, []string{"LACUNA_MEMORY_MB=8", "LACUNA_FLUSH_MS=200"}, "storm", fmt.Sprint(threads),
+			fmt.Sprint(each))
 		lost := r.Account.Dropped + r.Account.CuptiDropped
-		t.Logf("%d: of %d launches %d kernels, %d calls; lost %d, by CUPTI %d; %d bytes", version, threads*each, len(r.Kernels), len(r.Calls), r.Account.Dropped, r.Account.CuptiDropped, r.Account.Memory)
+		t.Logf("%d: of %d launches %d kernels, %d calls; lost %d, by CUPTI %d; %d bytes", version, threads*each,
+			len(r.Kernels), len(r.Calls), r.Account.Dropped, r.Account.CuptiDropped, r.Account.Memory)
 		// A kernel and its launch; what was lost is partly an estimate.
 		all, said := 2*threads*each, len(r.Kernels)+len(r.Calls)+int(lost)
 		if said < all*95/100 || said > all*105/100 {
@@ -256,19 +265,22 @@ func cuptiGraphsWhole(t *testing.T, s cuptiStage) {
 	is(t, "kernels", r.byName()["captured_a"]+r.byName()["captured_b"], 0)
 	is(t, "runs", len(r.Runs), 3)
 	for _, run := range r.Runs {
-		is(t, "run", run.End-run.Start == 5000 && run.Graph == 2 && run.Stream == 8 && run.Context == 1 && run.Device == 0 && run.Corr > 0, true)
+		is(t, "run", run.End-run.Start == 5000 && run.Graph == 2 && run.Stream == 8 && run.Context == 1 &&
+			run.Device == 0 && run.Corr > 0, true)
 	}
 	for _, g := range r.Graphs {
 		is(t, "a node", g.What == 3 || g.What == 4, false)
 	}
 }
 
-// Graphs as a whole between cudaProfilerStart and Stop: exactly the runs that were launched in between, of a graph that is older than the window.
-// In a process whose parent knew nothing of CUDA. Armed, graphs are recorded by their kernels, and the spool says why.
+// Graphs as a whole between cudaProfilerStart and Stop: exactly the runs that were launched in between, of a graph
+// that is older than the window. In a process whose parent knew nothing of CUDA. Armed, graphs are recorded by their
+// kernels, and the spool says why.
 func cuptiGraphsInWindows(t *testing.T, s cuptiStage) {
 	const windows = 6
 	for _, version := range []int{18, 130000, 130300} {
-		r := s.run(t, version, []string{"LACUNA_WINDOW=profiler", "LACUNA_GRAPH=whole"}, "forked-graphs", fmt.Sprint(windows))
+		r := s.run(t, version, []string{"LACUNA_WINDOW=profiler", "LACUNA_GRAPH=whole"}, "forked-graphs",
+			fmt.Sprint(windows))
 		is(t, fmt.Sprintf("runs with %d", version), len(r.Runs), 3*windows)
 		is(t, "kernels", fmt.Sprint(r.byName()), fmt.Sprintf("map[plain:%d]", windows))
 		is(t, "streams and contexts, older than the windows", len(r.StreamsR)+len(r.Contexts), 2)
@@ -288,7 +300,8 @@ func cuptiGraphsInWindows(t *testing.T, s cuptiStage) {
 // Names with - are left out of the rest.
 func cuptiLeftOut(t *testing.T, s cuptiStage) {
 	r := s.run(t, 130000, []string{"LACUNA_KINDS=-jit,-module,-made,-context,-stream,-tid,-copy"}, "everything")
-	is(t, "what was left out", len(r.JITs)+len(r.Modules)+len(r.Graphs)+len(r.Contexts)+len(r.StreamsR)+len(r.Copies), 0)
+	is(t, "what was left out", len(r.JITs)+len(r.Modules)+len(r.Graphs)+len(r.Contexts)+len(r.StreamsR)+len(r.Copies),
+		0)
 	is(t, "kernels", len(r.Kernels), 18)
 	is(t, "overheads", len(r.Over), 2)
 	for _, o := range r.Over { // CUPTI names threads by pthread_self then
@@ -333,7 +346,8 @@ func cuptiUnlinked(t *testing.T, s cuptiStage) {
 		}
 	}
 	is(t, "notes", len(r.Notes["calls"]), 1)
-	if launches < 2599 || launches > 2600 { // the call that is under way at the switch may have neither row: its end is our callback's, or CUPTI's
+	// the call that is under way at the switch may have neither row: its end is our callback's, or CUPTI's
+	if launches < 2599 || launches > 2600 {
 		t.Errorf("%d calls, want 2600", launches)
 	}
 	linked := 0
@@ -376,14 +390,16 @@ func cuptiSuccessor(t *testing.T, s cuptiStage) {
 	is(t, "windows", len(r.Windows), 4)
 }
 
-// BenchmarkCallbacks is what the agent's callbacks of a launch cost, in ns: the runtime's call and the driver's in it, by one thread and by 8.
+// BenchmarkCallbacks is what the agent's callbacks of a launch cost, in ns: the runtime's call and the driver's in
+// it, by one thread and by 8.
 func BenchmarkCallbacks(b *testing.B) {
 	s := buildCuptiStage(b, "plain")
 	for _, threads := range []string{"1", "8"} {
 		b.Run(threads, func(b *testing.B) {
 			for b.Loop() {
 				cmd := exec.Command(s.dir+"/work", "cost", threads, "200000")
-				cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+s.release(b, 130000)+":"+s.dir, "CUDA_INJECTION64_PATH="+s.dir+"/liblacuna.so", "LACUNA_DIR="+b.TempDir())
+				cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+s.release(b, 130000)+":"+s.dir,
+					"CUDA_INJECTION64_PATH="+s.dir+"/liblacuna.so", "LACUNA_DIR="+b.TempDir())
 				out, err := cmd.Output()
 				ns, bad := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 				if err != nil || bad != nil {

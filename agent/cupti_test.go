@@ -39,10 +39,12 @@ func buildCuptiStage(t testing.TB, sanitizer string) cuptiStage {
 		"address": {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 		"thread":  {"-fsanitize=thread"},
 	}
-	s := cuptiStage{building: new(sync.Mutex), dir: t.TempDir(), sanitizer: sanitizer, flags: append([]string{"-g", "-Wl,-z,undefs"}, flags[sanitizer]...)}
+	s := cuptiStage{building: new(sync.Mutex), dir: t.TempDir(), sanitizer: sanitizer,
+		flags: append([]string{"-g", "-Wl,-z,undefs"}, flags[sanitizer]...)}
 	s.compile(t, "FAKES=cuda", append([]string{"sh", "test/build_fakes.sh", s.dir, "0"}, s.flags...))
 	s.compile(t, "", append([]string{"sh", "build.sh", s.dir + "/liblacuna.so"}, s.flags...))
-	s.compile(t, "", append([]string{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", s.dir + "/work", "test/cupti_work.c", "-L" + s.dir, "-lcuda", "-ldl"}, s.flags...))
+	s.compile(t, "", append([]string{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", s.dir +
+		"/work", "test/cupti_work.c", "-L" + s.dir, "-lcuda", "-ldl"}, s.flags...))
 	return s
 }
 
@@ -113,7 +115,8 @@ func (s cuptiStage) run(t *testing.T, version int, env []string, arg ...string) 
 	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.dir+"/work", arg...)
-	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+cupti+":"+s.dir, "CUDA_INJECTION64_PATH="+s.dir+"/liblacuna.so", "LACUNA_DIR="+out,
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+cupti+":"+s.dir, "CUDA_INJECTION64_PATH="+s.dir+"/liblacuna.so",
+		"LACUNA_DIR="+out,
 		"ASAN_OPTIONS=detect_leaks=0", "TSAN_OPTIONS=halt_on_error=1")
 	cmd.Env = append(cmd.Env, env...)
 	var output bytes.Buffer
@@ -207,7 +210,8 @@ func (r *cuptiRun) chunk(c *spool.Chunk) {
 func cuptiReleases(t *testing.T, s cuptiStage) {
 	for _, version := range []int{18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 130000, 130100, 130200, 130300, 130400} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
-			// All that CUPTI records, also what the agent by default makes itself of calls' callbacks (cuptiWaitsByDefault).
+			// All that CUPTI records, also what the agent by default makes itself of calls' callbacks
+			// (cuptiWaitsByDefault).
 			r := s.run(t, version, []string{"LACUNA_KINDS=kernel,copy,set,api_records,sync_records,event_records,memory,overhead,jit,graph"}, "everything")
 			checkEverything(t, r, version)
 		})
@@ -242,8 +246,10 @@ func checkEverything(t *testing.T, r *cuptiRun, version int) {
 			t.Errorf("call %s: thread %d, want %d", name, c.Tid, r.Calls[0].Tid)
 		}
 	}
-	for name, n := range map[string]int{"cudaLaunchKernel": 13, "cuLaunchKernel": 14, "cudaGraphLaunch": 3, "cudaMalloc": 1, "cudaFree": 1, "cudaMemcpyAsync": 2, "cudaMemsetAsync": 2,
-		"cudaMemcpyPeerAsync": 1, "cudaDeviceSynchronize": 1, "cuCtxSynchronize": 1, "cudaGraphInstantiate": 1, "cudaStreamBeginCapture": 1, "cudaEventRecord": 1, "cuModuleLoadData": 1,
+	for name, n := range map[string]int{"cudaLaunchKernel": 13, "cuLaunchKernel": 14, "cudaGraphLaunch": 3,
+		"cudaMalloc": 1, "cudaFree": 1, "cudaMemcpyAsync": 2, "cudaMemsetAsync": 2,
+		"cudaMemcpyPeerAsync": 1, "cudaDeviceSynchronize": 1, "cuCtxSynchronize": 1, "cudaGraphInstantiate": 1,
+		"cudaStreamBeginCapture": 1, "cudaEventRecord": 1, "cuModuleLoadData": 1,
 		"cudaGetDevice": 0, "cudaGetLastError": 0, "cudaEventQuery": 0, "cudaSetDevice": 0} {
 		is(t, "calls of "+name, counts[name], n)
 	}
@@ -269,8 +275,10 @@ func checkEverything(t *testing.T, r *cuptiRun, version int) {
 			priority = -int32(c % 6)
 		}
 		k.Start, k.End, k.Name, k.Node, k.Graph, k.Stream, k.GridX = 0, 0, 0, 0, 0, 0, 0
-		is(t, "kernel "+name, k, spool.Kernel{GridID: 5000000000 + int64(c), Device: device, Context: device + 1, Corr: c, GridY: 2, GridZ: 3, BlockX: 128, BlockY: 4, BlockZ: 5,
-			SharedStatic: 1000 + int32(c%100), SharedDynamic: 4096, LocalTotal: 6000000000 + uint64(c), ClusterX: 1 + c%4, ClusterY: 2 + c%4, ClusterZ: 3 + c%4,
+		is(t, "kernel "+name, k, spool.Kernel{GridID: 5000000000 + int64(c), Device: device, Context: device + 1,
+			Corr: c, GridY: 2, GridZ: 3, BlockX: 128, BlockY: 4, BlockZ: 5,
+			SharedStatic: 1000 + int32(c%100), SharedDynamic: 4096, LocalTotal: 6000000000 + uint64(c), ClusterX: 1 +
+				c%4, ClusterY: 2 + c%4, ClusterZ: 3 + c%4,
 			Priority: priority, Channel: 10 + c%5, Registers: uint16(16 + c%200), LaunchType: uint8(c % 3)})
 	}
 	checkCopies(t, r, calls)
@@ -281,7 +289,9 @@ func checkEverything(t *testing.T, r *cuptiRun, version int) {
 	is(t, "kernels in the account", r.Account.Kernels, 18)
 	is(t, "unfinished", r.Account.Unfinished, 0)
 	is(t, "dropped", r.Account.Dropped+r.Account.CuptiDropped, 0)
-	if notes := r.Notes["cupti"]; len(notes) != 1 || !strings.Contains(notes[0], fmt.Sprintf(`"version":%d`, version)) || !strings.Contains(notes[0], `"missing":[]`) {
+	if notes := r.Notes["cupti"]; len(notes) != 1 ||
+		!strings.Contains(notes[0], fmt.Sprintf(`"version":%d`, version)) ||
+		!strings.Contains(notes[0], `"missing":[]`) {
 		t.Errorf("note cupti: %q", notes)
 	}
 }
@@ -316,7 +326,8 @@ func checkCopies(t *testing.T, r *cuptiRun, calls map[uint32]string) {
 func checkWaits(t *testing.T, r *cuptiRun, version int) {
 	const none = 1<<32 - 1
 	want := []spool.Sync{
-		{Kind: 2, Context: 1, Stream: 7, Event: 1}, {Kind: 1, Context: 1, Stream: none, Event: 1}, {Kind: 3, Context: 1, Stream: 8, Event: none},
+		{Kind: 2, Context: 1, Stream: 7, Event: 1}, {Kind: 1, Context: 1, Stream: none, Event: 1},
+		{Kind: 3, Context: 1, Stream: 8, Event: none},
 		{Kind: 4, Context: 2, Stream: none, Event: none}, {Kind: 4, Context: 2, Stream: none, Event: none},
 	}
 	is(t, "synchronisations", len(r.Syncs), len(want))
@@ -387,11 +398,13 @@ func checkThings(t *testing.T, r *cuptiRun, version int) {
 	}
 	is(t, "allocations", len(r.Memory), 2)
 	for i, m := range r.Memory {
-		is(t, "allocation", m.Time > 0 && m.Address == 0x7f0000000000 && m.Operation == uint32(i)+1 && m.Kind == 3 && m.Context == uint32(1+i) && m.Device == uint32(i) && m.Bytes == uint64(123456*(1-i)), true)
+		is(t, "allocation", m.Time > 0 && m.Address == 0x7f0000000000 && m.Operation == uint32(i)+1 && m.Kind == 3 &&
+			m.Context == uint32(1+i) && m.Device == uint32(i) && m.Bytes == uint64(123456*(1-i)), true)
 	}
 	is(t, "pools", len(r.Pools), 2)
 	for i, p := range r.Pools {
-		is(t, "pool", p.Time > 0 && p.Address == 0x7f0000000000 && p.Size == uint64(123456*(1-i)) && p.Used == p.Size/2 && p.Threshold == 8192 && p.Keep == 4096 && p.Type == 1, true)
+		is(t, "pool", p.Time > 0 && p.Address == 0x7f0000000000 && p.Size == uint64(123456*(1-i)) &&
+			p.Used == p.Size/2 && p.Threshold == 8192 && p.Keep == 4096 && p.Type == 1, true)
 	}
 	is(t, "overheads", len(r.Over), 2)
 	for _, o := range r.Over {
@@ -400,7 +413,8 @@ func checkThings(t *testing.T, r *cuptiRun, version int) {
 			corr = o.Corr
 			is(t, "overhead's call", corr > 0 && corr < 1000, true)
 		}
-		is(t, "overhead", o.End-o.Start == 100 && o.Kind == 3<<16 && o.Object == 2 && o.Tid == r.Calls[0].Tid && o.Corr == corr, true)
+		is(t, "overhead", o.End-o.Start == 100 && o.Kind == 3<<16 && o.Object == 2 && o.Tid == r.Calls[0].Tid &&
+			o.Corr == corr, true)
 	}
 	is(t, "modules", len(r.Modules), 1)
 	for _, m := range r.Modules {
@@ -412,7 +426,8 @@ func checkThings(t *testing.T, r *cuptiRun, version int) {
 		if version >= 22 {
 			tid = r.Calls[0].Tid
 		}
-		is(t, "compilation", j.End > j.Start && j.Entry == 2 && j.Operation == 1 && j.Device == uint32(i) && j.Corr == 55 && j.Bytes == 1234 && r.text(j.Path) == "/cache/x" && j.Tid == tid, true)
+		is(t, "compilation", j.End > j.Start && j.Entry == 2 && j.Operation == 1 && j.Device == uint32(i) &&
+			j.Corr == 55 && j.Bytes == 1234 && r.text(j.Path) == "/cache/x" && j.Tid == tid, true)
 	}
 }
 
@@ -422,10 +437,13 @@ func checkDevices(t *testing.T, r *cuptiRun, n int) {
 	is(t, "devices", len(r.Devices), n)
 	for i, d := range r.Devices {
 		u := uint32(i)
-		is(t, "uuid", r.text(d.UUID), fmt.Sprintf("GPU-0%[1]d1%[1]d2%[1]d3%[1]d-4%[1]d5%[1]d-6%[1]d7%[1]d-8%[1]d9%[1]d-a%[1]db%[1]dc%[1]dd%[1]de%[1]df%[1]d", i))
+		is(t, "uuid", r.text(d.UUID), fmt.Sprintf(
+			"GPU-0%[1]d1%[1]d2%[1]d3%[1]d-4%[1]d5%[1]d-6%[1]d7%[1]d-8%[1]d9%[1]d-a%[1]db%[1]dc%[1]dd%[1]de%[1]df%[1]d",
+			i))
 		is(t, "device's name", r.text(d.Name), "Fake GPU")
 		d.UUID, d.Name = 0, 0
-		is(t, "device", d, spool.Device{Device: u, Major: 9, Minor: u, SMs: 132 + u, Warp: 32, ClockKHz: 1980000 + u, BandwidthKBs: 4000000000 + uint64(1000*u), Memory: 80000000000 + uint64(u),
+		is(t, "device", d, spool.Device{Device: u, Major: 9, Minor: u, SMs: 132 + u, Warp: 32, ClockKHz: 1980000 + u,
+			BandwidthKBs: 4000000000 + uint64(1000*u), Memory: 80000000000 + uint64(u),
 			L2: 50000000 + u, SharedPerSM: 233472, RegistersPerSM: 65536, WarpsPerSM: 64})
 	}
 }

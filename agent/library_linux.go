@@ -117,7 +117,8 @@ func exists(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// placePrebuilt puts the carried library where it can be loaded from. False: there is none of these sources, or no place.
+// placePrebuilt puts the carried library where it can be loaded from. False: there is none of these sources, or no
+// place.
 func (k kit) placePrebuilt(path, listing string) (bool, error) {
 	stem := "liblacuna-linux-" + runtime.GOARCH
 	of, err := fs.ReadFile(k.prebuilt, stem+".sources")
@@ -158,12 +159,15 @@ func place(path string, make func(temp string) error) error {
 func (k kit) compile(ctx context.Context, cache, hash string) (Lib, error) {
 	cc := k.compiler()
 	if cc == "" {
-		return Lib{}, errors.New("the capture agent: this build carries none for " + runtime.GOARCH + " that loads here, and there is no C compiler " +
-			"(looked for $CC, cc, gcc, clang); install one (apt-get install gcc, or dnf install gcc) or use a release of lacuna, which carries the agent")
+		return Lib{}, errors.New("the capture agent: this build carries none for " + runtime.GOARCH +
+			" that loads here, and there is no C compiler " +
+			"(looked for $CC, cc, gcc, clang); install one (apt-get install gcc, or dnf install gcc) or use a " +
+			"release of lacuna, which carries the agent")
 	}
 	work, err := os.MkdirTemp("", "lacuna-build-")
 	if err != nil {
-		return Lib{}, fmt.Errorf("the capture agent: cannot be compiled: %w; set TMPDIR to a folder that can be written", err)
+		return Lib{}, fmt.Errorf("the capture agent: cannot be compiled: %w; set TMPDIR to a folder that can be "+
+			"written", err)
 	}
 	defer os.RemoveAll(work)
 	out := filepath.Join(work, name)
@@ -189,7 +193,8 @@ func (k kit) compile(ctx context.Context, cache, hash string) (Lib, error) {
 		tried = append(tried, err)
 	}
 	return Lib{}, fmt.Errorf("the capture agent: compiled with %s, but no folder to load it from: %w; "+
-		"set XDG_CACHE_HOME or TMPDIR to a folder that can be written and from which libraries may be loaded (not mounted noexec)", cc, errors.Join(tried...))
+		"set XDG_CACHE_HOME or TMPDIR to a folder that can be written and from which libraries may be loaded (not "+
+		"mounted noexec)", cc, errors.Join(tried...))
 }
 
 // compiler is the first of $CC, cc, gcc and clang that is there, or "". CC may hold options, as in "ccache gcc".
@@ -217,7 +222,8 @@ func (k kit) build(ctx context.Context, cc, work, out string) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("the capture agent: %s cannot compile it (%w): %s; try another compiler with CC=gcc, version 8 or later, with the C library's headers (apt-get install gcc libc6-dev)",
+		return fmt.Errorf("the capture agent: %s cannot compile it (%w): %s; try another compiler with CC=gcc, "+
+			"version 8 or later, with the C library's headers (apt-get install gcc libc6-dev)",
 			cc, err, excerpt(said))
 	}
 	return nil
@@ -232,24 +238,27 @@ func excerpt(said []byte) string {
 // quiet is an environment without what would load a library, ours or another's, into what we run.
 func quiet(env []string) (out []string) {
 	for _, v := range env {
-		if name, _, _ := strings.Cut(v, "="); name != "LD_PRELOAD" && name != "CC" && name != "LC_ALL" && !strings.HasPrefix(name, "LACUNA_") {
+		if name, _, _ := strings.Cut(v, "="); name != "LD_PRELOAD" && name != "CC" && name != "LC_ALL" &&
+			!strings.HasPrefix(name, "LACUNA_") {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// loads asks the dynamic loader: a small program is run with the library preloaded and all its symbols bound. nil where there
-// is no such program: who cannot be asked is not in the way.
+// loads asks the dynamic loader: a small program is run with the library preloaded and all its symbols bound. nil
+// where there is no such program: who cannot be asked is not in the way.
 func loads(ctx context.Context, look func(string) (string, error), path string) error {
-	for _, command := range [][]string{{"true"}, {"/bin/true"}, {"/usr/bin/true"}, {"sh", "-c", ":"}, {"/bin/sh", "-c", ":"}, {"python3", "-c", ""}} {
+	for _, command := range [][]string{{"true"}, {"/bin/true"}, {"/usr/bin/true"}, {"sh", "-c", ":"},
+		{"/bin/sh", "-c", ":"}, {"python3", "-c", ""}} {
 		program, err := look(command[0])
 		if err != nil || !dynamic(program) {
 			continue
 		}
 		cmd := exec.CommandContext(ctx, program, command[1:]...)
 		cmd.Dir = filepath.Dir(path)
-		cmd.Env = append(quiet(os.Environ()), "LD_PRELOAD=./"+filepath.Base(path), "LD_BIND_NOW=1", "LC_ALL=C") // a space or colon in the path would part it
+		// a space or colon in the path would part it
+		cmd.Env = append(quiet(os.Environ()), "LD_PRELOAD=./"+filepath.Base(path), "LD_BIND_NOW=1", "LC_ALL=C")
 		said, err := cmd.CombinedOutput()
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -35,7 +35,8 @@ func needCompiler(t testing.TB) {
 }
 
 func kitOf(sources fs.FS) kit {
-	return kit{sources: sources, prebuilt: fstest.MapFS{}, getenv: func(string) string { return "" }, look: exec.LookPath}
+	return kit{sources: sources, prebuilt: fstest.MapFS{}, getenv: func(string) string { return "" },
+		look: exec.LookPath}
 }
 
 // temporary gives a test a folder for temporary files of its own, where programs may be run from.
@@ -55,7 +56,8 @@ func TestLibraryIsCompiledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.How != Compiled || first.Compiler != "cc" || !strings.HasPrefix(first.Path, cache) || !filepath.IsAbs(first.Path) {
+	if first.How != Compiled || first.Compiler != "cc" || !strings.HasPrefix(first.Path, cache) ||
+		!filepath.IsAbs(first.Path) {
 		t.Errorf("first: %+v", first)
 	}
 	k.look = func(name string) (string, error) {
@@ -68,16 +70,19 @@ func TestLibraryIsCompiledOnce(t *testing.T) {
 	if err != nil || second.How != Cached || second.Path != first.Path || second.Hash != first.Hash {
 		t.Errorf("second: %+v, %v; want the first one from the cache, without a compiler", second, err)
 	}
-	if _, err := k.library(context.Background(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "apt-get install gcc") {
+	if _, err := k.library(context.Background(), t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install gcc") {
 		t.Errorf("no compiler and nothing in the cache: %v", err)
 	}
 	k = kitOf(small("int one(void) { return 2; }"))
-	if other, err := k.library(context.Background(), cache); err != nil || other.How != Compiled || other.Hash == first.Hash {
+	if other, err := k.library(context.Background(), cache); err != nil || other.How != Compiled ||
+		other.Hash == first.Hash {
 		t.Errorf("other sources: %+v, %v", other, err)
 	}
 }
 
-// A library in the cache that does not load here, of another machine that shares the home folder or damaged, is made again.
+// A library in the cache that does not load here, of another machine that shares the home folder or damaged, is made
+// again.
 func TestLibraryThatDoesNotLoad(t *testing.T) {
 	needCompiler(t)
 	temporary(t)
@@ -91,7 +96,8 @@ func TestLibraryThatDoesNotLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, bad := range map[string][]byte{"empty": {}, "cut": data[:len(data)/3], "other machine": otherMachine(data)} {
+	for name, bad := range map[string][]byte{"empty": {}, "cut": data[:len(data)/3],
+		"other machine": otherMachine(data)} {
 		if err := os.WriteFile(lib.Path, bad, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +107,8 @@ func TestLibraryThatDoesNotLoad(t *testing.T) {
 		}
 	}
 	k = kitOf(small("extern int nowhere(void); int one(void) { return nowhere(); }"))
-	if lib, err := k.library(context.Background(), cache); err == nil || !strings.Contains(err.Error(), "does not load here") || !strings.Contains(err.Error(), "nowhere") {
+	if lib, err := k.library(context.Background(), cache); err == nil ||
+		!strings.Contains(err.Error(), "does not load here") || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a symbol that is nowhere: %+v, %v", lib, err)
 	}
 }
@@ -125,7 +132,8 @@ func TestLibraryWhereTheCacheCannotBeWritten(t *testing.T) {
 	if err != nil || !strings.HasPrefix(lib.Path, temp) {
 		t.Fatalf("%+v, %v; want it in %s", lib, err, temp)
 	}
-	if again, err := k.library(context.Background(), cache); err != nil || again.How != Cached || again.Path != lib.Path {
+	if again, err := k.library(context.Background(), cache); err != nil || again.How != Cached ||
+		again.Path != lib.Path {
 		t.Errorf("again: %+v, %v; want what is there", again, err)
 	}
 	// A folder of that name that others can write to is not ours to load from.
@@ -149,7 +157,8 @@ func TestLibraryPrebuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listing := fmt.Sprintf("%x  build.sh\n%x  small.c\n", sha256.Sum256(sources["build.sh"].Data), sha256.Sum256(sources["small.c"].Data))
+	listing := fmt.Sprintf("%x  build.sh\n%x  small.c\n", sha256.Sum256(sources["build.sh"].Data),
+		sha256.Sum256(sources["small.c"].Data))
 	stem := "liblacuna-linux-" + runtime.GOARCH
 	for _, test := range []struct {
 		name, listing string
@@ -167,7 +176,8 @@ func TestLibraryPrebuilt(t *testing.T) {
 		if err != nil || lib.How != test.want {
 			t.Errorf("%s: %+v, %v; want it %s", test.name, lib, err, test.want)
 		}
-		if lib, err = k.library(context.Background(), cache); err != nil || (test.want == Compiled) != (lib.How == Cached) {
+		if lib, err = k.library(context.Background(), cache); err != nil ||
+			(test.want == Compiled) != (lib.How == Cached) {
 			t.Errorf("%s, again: %+v, %v", test.name, lib, err)
 		}
 	}
@@ -224,7 +234,8 @@ func TestCompiler(t *testing.T) {
 func TestCompilerThatFails(t *testing.T) {
 	needCompiler(t)
 	temporary(t)
-	if _, err := kitOf(small("this is no C")).library(context.Background(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "small.c:1") {
+	if _, err := kitOf(small("this is no C")).library(context.Background(), t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "small.c:1") {
 		t.Errorf("%v; want what the compiler said", err)
 	}
 	done, cancel := context.WithCancel(context.Background())
@@ -258,7 +269,8 @@ func TestLibrary(t *testing.T) {
 		}
 	}
 	slices.Sort(exported)
-	want := []string{"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
+	want := []string{"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2",
+		"InitializeInjectionNvtxExtension"}
 	if !slices.Equal(exported, want) {
 		t.Errorf("exported: %q, want %q", exported, want)
 	}
@@ -267,7 +279,8 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range needed {
-		if !slices.ContainsFunc([]string{"libc.so", "libdl.so", "libpthread.so", "ld-linux", "libm.so", "librt.so"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if !slices.ContainsFunc([]string{"libc.so", "libdl.so", "libpthread.so", "ld-linux", "libm.so", "librt.so"},
+			func(p string) bool { return strings.HasPrefix(name, p) }) {
 			t.Errorf("needs %s", name)
 		}
 	}

@@ -55,7 +55,8 @@ func newLife(t *testing.T, flags ...string) life {
 // command is a program with the agent in it that writes to the folder out.
 func (l life) command(ctx context.Context, out string, settings []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append(quiet(os.Environ()), "LIFE="+l.dir+"/liblife.so", "LD_LIBRARY_PATH="+l.dir, "LACUNA_DIR="+out, "LACUNA_SESSION=life", "LACUNA_FLUSH_MS=50",
+	cmd.Env = append(quiet(os.Environ()), "LIFE="+l.dir+"/liblife.so", "LD_LIBRARY_PATH="+l.dir, "LACUNA_DIR="+out,
+		"LACUNA_SESSION=life", "LACUNA_FLUSH_MS=50",
 		"CUDA_INJECTION64_PATH="+l.dir+"/liblacuna.so", "NVTX_INJECTION64_PATH="+l.dir+"/liblacuna.so",
 		"ASAN_OPTIONS=detect_leaks=0", "TSAN_OPTIONS=halt_on_error=1:die_after_fork=0")
 	cmd.Env = append(cmd.Env, settings...)
@@ -159,7 +160,8 @@ func (s *stream) ended() string {
 	return s.notes["end"][0]
 }
 
-// readSpools reads the spools of a folder, in the order of their processes. The only damage there may be is an end that is cut off.
+// readSpools reads the spools of a folder, in the order of their processes. The only damage there may be is an end
+// that is cut off.
 func readSpools(t *testing.T, dir string) (streams []*stream) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.spool"))
@@ -177,7 +179,8 @@ func readSpools(t *testing.T, dir string) (streams []*stream) {
 		for scan.Next() {
 			c := scan.Chunk()
 			if c.Type == spool.TypeBegin {
-				s = &stream{begin: c.Process.Begin, notes: map[string][]string{}, pushes: map[string]int{}, marks: map[string]int{},
+				s = &stream{begin: c.Process.Begin, notes: map[string][]string{}, pushes: map[string]int{},
+					marks:   map[string]int{},
 					threads: map[uint32]string{}, tids: map[uint32]bool{}, kernels: map[uint32]int{}}
 				clear(texts)
 				streams = append(streams, s)

@@ -18,8 +18,8 @@ import (
 	"lacuna/internal/base/golden"
 )
 
-// TestLife has programs in Python and C live with the whole agent in them, and end in every way that programs end. What they did
-// must be in the spools, and they must not notice.
+// TestLife has programs in Python and C live with the whole agent in them, and end in every way that programs end.
+// What they did must be in the spools, and they must not notice.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	l := newLife(t)
@@ -27,9 +27,12 @@ func TestLife(t *testing.T) {
 		name string
 		run  func(*testing.T, life)
 	}{
-		{"never CUDA", neverCUDA}, {"CUDA and NVTX", both}, {"nowhere to write", nowhere}, {"_exit", underscoreExit}, {"SIGTERM", sigterm}, {"SIGKILL", sigkill},
-		{"fork before CUDA", forkBefore}, {"fork after CUDA", forkAfter}, {"spawn", spawn}, {"exec", execs}, {"threads that die", dyingThreads},
-		{"4000 threads", manyThreads}, {"disk full", diskFull}, {"another client", anotherClient}, {"two devices", twoDevices}, {"two libraries", twoLibraries}, {"steps", stepsWindow},
+		{"never CUDA", neverCUDA}, {"CUDA and NVTX", both}, {"nowhere to write", nowhere}, {"_exit", underscoreExit},
+		{"SIGTERM", sigterm}, {"SIGKILL", sigkill},
+		{"fork before CUDA", forkBefore}, {"fork after CUDA", forkAfter}, {"spawn", spawn}, {"exec", execs},
+		{"threads that die", dyingThreads},
+		{"4000 threads", manyThreads}, {"disk full", diskFull}, {"another client", anotherClient},
+		{"two devices", twoDevices}, {"two libraries", twoLibraries}, {"steps", stepsWindow},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // they sleep most of the time
@@ -48,10 +51,12 @@ life.life_mark(b"done")
 	r.must(t, 1)
 	s := r.streams[0]
 	s.is(t, "load 300, step 100", 0)
-	if s.pops != 400 || s.marks["done"] != 1 || !slices.Equal(s.domains, []string{"data"}) || s.threads[uint32(s.begin.Pid)] != "the main one" {
+	if s.pops != 400 || s.marks["done"] != 1 || !slices.Equal(s.domains, []string{"data"}) ||
+		s.threads[uint32(s.begin.Pid)] != "the main one" {
 		t.Errorf("%+v", s)
 	}
-	if !slices.Equal(s.windows, []bool{true, false}) || !strings.Contains(s.ended(), "exit") || s.clocks < 2 || s.notes["cupti"] != nil {
+	if !slices.Equal(s.windows, []bool{true, false}) || !strings.Contains(s.ended(), "exit") || s.clocks < 2 ||
+		s.notes["cupti"] != nil {
 		t.Errorf("windows %v, ended %q, %d clocks, notes %v", s.windows, s.ended(), s.clocks, s.notes)
 	}
 	if s.account.NVTX != 801 || s.account.NvtxNs == 0 || s.begin.Session != "life" {
@@ -121,8 +126,8 @@ life.life_nvtx(); life.life_cuda(); ranges("d", "x", 500); life.life_launch(100)
 	r.streams[0].is(t, "x 500", 100)
 }
 
-// A program that counts aloud is killed at random moments: the spool is whole up to its end and, a matter of time, has what was done a
-// second before.
+// A program that counts aloud is killed at random moments: the spool is whole up to its end and, a matter of time,
+// has what was done a second before.
 func sigkill(t *testing.T, l life) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("no python3")
@@ -169,7 +174,8 @@ with open(os.environ["COUNT"], "w", buffering=1) as f:
 		}
 		last, _ := strconv.Atoi(strings.TrimPrefix(streams[0].lastPush, "step "))
 		if last < before || streams[0].total() != last+1 {
-			t.Errorf("%d: %d pushes, the last is %q; step %d was done a second before the end", i, streams[0].total(), streams[0].lastPush, before)
+			t.Errorf("%d: %d pushes, the last is %q; step %d was done a second before the end", i, streams[0].total(),
+				streams[0].lastPush, before)
 		}
 		if n := streams[0].allKernels(); n < 5*before {
 			t.Errorf("%d: %d kernels of %d a second before the end", i, n, 5*before)
@@ -333,7 +339,8 @@ ranges("d", "after", 200); flushed()
 	r.must(t, 1)
 	s := r.streams[0]
 	if s.pushes["before"] != 200 || s.pushes["after"] != 200 || s.notes["full"] == nil || s.account.Dropped == 0 {
-		t.Errorf("before %d, after %d, notes %v, dropped %d", s.pushes["before"], s.pushes["after"], s.notes["full"], s.account.Dropped)
+		t.Errorf("before %d, after %d, notes %v, dropped %d", s.pushes["before"], s.pushes["after"], s.notes["full"],
+			s.account.Dropped)
 	}
 }
 
@@ -343,7 +350,8 @@ life.life_nvtx(); life.life_cuda(); ranges("d", "x", 100); life.life_launch(10);
 `)
 	r.must(t, 1)
 	r.streams[0].is(t, "x 100", 0)
-	if r.streams[0].notes["refused"] == nil || !strings.Contains(strings.Join(r.streams[0].notes["state"], " "), "refused") {
+	if r.streams[0].notes["refused"] == nil || !strings.Contains(strings.Join(r.streams[0].notes["state"], " "),
+		"refused") {
 		t.Errorf("notes %v", r.streams[0].notes)
 	}
 }
@@ -393,7 +401,8 @@ pop()
 `)
 	r.must(t, 1)
 	s := r.streams[0]
-	if n := s.allKernels(); n != 8 || s.total() != 13 || s.pushes["epoch"] != 1 || s.pushes["step 2"] != 1 || s.pushes["step 3"] != 1 || s.pushes["x"] != 10 || !slices.Equal(s.before, []string{"epoch"}) {
+	if n := s.allKernels(); n != 8 || s.total() != 13 || s.pushes["epoch"] != 1 || s.pushes["step 2"] != 1 ||
+		s.pushes["step 3"] != 1 || s.pushes["x"] != 10 || !slices.Equal(s.before, []string{"epoch"}) {
 		t.Errorf("%d kernels, pushes %v, of them before the window %q", n, s.pushes, s.before)
 	}
 	if !slices.Equal(s.windows, []bool{true, false}) {
@@ -401,8 +410,8 @@ pop()
 	}
 }
 
-// TestLifeSanitized runs threads, launches, NVTX and forks at once under the sanitizers. AddressSanitizer's allocator does not
-// survive a fork while another thread is in it: there the forks have a run of their own.
+// TestLifeSanitized runs threads, launches, NVTX and forks at once under the sanitizers. AddressSanitizer's allocator
+// does not survive a fork while another thread is in it: there the forks have a run of their own.
 func TestLifeSanitized(t *testing.T) {
 	golden.Long(t, sanitized)
 	t.Parallel()
@@ -421,7 +430,8 @@ func TestLifeSanitized(t *testing.T) {
 				r := l.run(t, nil, l.dir+"/life", strconv.Itoa(threads), strconv.Itoa(forks))
 				r.must(t, 1+forks)
 				s := r.streams[0]
-				if s.pushes["load"]+int(s.account.Dropped) < 400*threads || s.allKernels()+int(s.account.CuptiDropped) != 600*threads {
+				if s.pushes["load"]+int(s.account.Dropped) < 400*threads || s.allKernels()+
+					int(s.account.CuptiDropped) != 600*threads {
 					t.Errorf("%v: %d loads, %d kernels, account %+v", n, s.pushes["load"], s.allKernels(), s.account)
 				}
 				for _, s := range r.streams[1:] {

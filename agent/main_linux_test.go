@@ -69,7 +69,8 @@ func killChildren() {
 		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 		for _, stat := range stats {
 			text, _ := os.ReadFile(stat)
-			_, rest, _ := strings.Cut(string(text[max(0, strings.LastIndex(string(text), ")")):]), " ") // state, then the parent
+			// state, then the parent
+			_, rest, _ := strings.Cut(string(text[max(0, strings.LastIndex(string(text), ")")):]), " ")
 			if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
 				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
 				_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -23,7 +23,8 @@ func nvtxUnit(t testing.TB, flags ...string) string {
 		t.Fatal("no nvtx*.c here: ", err)
 	}
 	out := filepath.Join(t.TempDir(), "nvtx_unit")
-	args := append([]string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "test/nvtx_unit.c", "-o", out}, sources...)
+	args := append([]string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "test/nvtx_unit.c",
+		"-o", out}, sources...)
 	if said, err := exec.Command("cc", append(append(args, flags...), "-ldl")...).CombinedOutput(); err != nil {
 		t.Fatalf("cc %v: %v\n%s", flags, err, said)
 	}
@@ -44,7 +45,8 @@ func scenario(t testing.TB, unit, name string, env ...string) string {
 // otherInjector is a library that takes NVTX and fills nothing in.
 const otherInjector = `int InitializeInjectionNvtx2(const void *get) { return get != 0; }`
 
-// TestNVTX runs every scenario of test/nvtx_unit.c and compares the rows, three times: as it is, and under the sanitizers.
+// TestNVTX runs every scenario of test/nvtx_unit.c and compares the rows, three times: as it is, and under the
+// sanitizers.
 func TestNVTX(t *testing.T) {
 	t.Parallel()
 	for _, build := range []struct {
@@ -69,7 +71,8 @@ func TestNVTX(t *testing.T) {
 			golden.Cases(t, "testdata/nvtx.txtar", func(t *testing.T, name string) string {
 				got := scenario(t, unit, strings.TrimSpace(name), "OTHER="+other)
 				for line := range strings.Lines(got) {
-					if at := strings.Index(line, "{"); at >= 0 && !strings.HasPrefix(line, "note") && !json.Valid([]byte(line[at:])) {
+					if at := strings.Index(line, "{"); at >= 0 && !strings.HasPrefix(line, "note") &&
+						!json.Valid([]byte(line[at:])) {
 						t.Errorf("no JSON: %s", line)
 					}
 				}
@@ -79,8 +82,8 @@ func TestNVTX(t *testing.T) {
 	}
 }
 
-// BenchmarkNVTX is what a push and a pop cost together, in ns: without a tool, outside a window (short name, long name, deeper than
-// what is kept), and in one, without the ring.
+// BenchmarkNVTX is what a push and a pop cost together, in ns: without a tool, outside a window (short name, long
+// name, deeper than what is kept), and in one, without the ring.
 func BenchmarkNVTX(b *testing.B) {
 	unit := nvtxUnit(b, "-O2")
 	for b.Loop() {

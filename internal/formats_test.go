@@ -88,12 +88,14 @@ func formatKeys(room string, f *ast.File, names map[string]bool) (problems []str
 		switch x := n.(type) {
 		case *ast.BasicLit:
 			if word, err := strconv.Unquote(x.Value); x.Kind == token.STRING && err == nil && names[word] {
-				problems = append(problems, fmt.Sprintf("%q names a format or tool: a reader sets what depends on it", word))
+				problems = append(problems, fmt.Sprintf("%q names a format or tool: a reader sets what depends on it",
+					word))
 			}
 		case *ast.SelectorExpr:
 			of := ofInfo(x)
 			switch {
-			case of == "Format" && !slices.Contains([]string{"reader", "model"}, room) && !handedOn(above[len(above)-1]):
+			case of == "Format" && !slices.Contains([]string{"reader", "model"}, room) &&
+				!handedOn(above[len(above)-1]):
 				problems = append(problems, "Info.Format decides something: a reader sets what depends on it")
 			case of == "Meta" && !slices.Contains(printers, room):
 				problems = append(problems, "Info.Meta is asked: a reader puts what is needed into a field of its own")
@@ -154,7 +156,8 @@ func TestFormatKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := formatKeys(test.room, f, toolNames()); len(got) != test.want {
-			t.Errorf("%s: %s: %d problems, want %d: %s", test.room, test.code, len(got), test.want, strings.Join(got, "; "))
+			t.Errorf("%s: %s: %d problems, want %d: %s", test.room, test.code, len(got), test.want,
+				strings.Join(got, "; "))
 		}
 	}
 }
@@ -179,11 +182,13 @@ func TestReadersAreWhole(t *testing.T) {
 	}
 	for _, f := range readers.All {
 		for what, has := range map[string]bool{
-			"Title": f.Title != "", "Doc": strings.TrimSpace(f.Doc) != "", "Clock": f.Clock != "", "Files": f.Files != "",
+			"Title": f.Title != "", "Doc": strings.TrimSpace(f.Doc) != "", "Clock": f.Clock != "",
+			"Files": f.Files != "",
 			"Sniff": f.Sniff != nil, "Read or Profile": f.Read != nil || f.Profile != nil,
-			"Fills, which says what Read may find":                f.Read == nil || f.Fills != nil,
-			"Measured, which says how the costs of its Tool were": f.Tool == nil || !f.Tool.Priced() || f.Measured != "",
-			"Tool, since it has a Maker and a timeline":           f.Read == nil || f.Maker == "" || f.Tool != nil,
+			"Fills, which says what Read may find": f.Read == nil || f.Fills != nil,
+			"Measured, which says how the costs of its Tool were": f.Tool == nil || !f.Tool.Priced() ||
+				f.Measured != "",
+			"Tool, since it has a Maker and a timeline": f.Read == nil || f.Maker == "" || f.Tool != nil,
 		} {
 			if !has {
 				t.Errorf("format %s: no %s", f.Name, what)
@@ -252,7 +257,8 @@ func TestReaderLacks(t *testing.T) {
 		{map[string]string{"x.go": format, "x_test.go": test, "fuzz_test.go": fuzz}, ""},
 		{map[string]string{"x.go": format, "x_test.go": test}, "no func FuzzRead: files come from anywhere"},
 		{map[string]string{"x.go": format, "x_test.go": fuzz}, "no test"},
-		{map[string]string{"x.go": format, "fuzz.go": fuzz, "x_test.go": test}, "no func FuzzRead: files come from anywhere"},
+		{map[string]string{"x.go": format, "fuzz.go": fuzz, "x_test.go": test},
+			"no func FuzzRead: files come from anywhere"},
 		{map[string]string{"x.go": "package x\n", "x_test.go": test, "y_test.go": fuzz}, "no var Format"},
 		{map[string]string{"x.go": local, "x_test.go": test, "y_test.go": fuzz}, "no var Format"},
 		{map[string]string{}, "no var Format; no test; no func FuzzRead: files come from anywhere"},

@@ -19,8 +19,8 @@ import (
 // wings is the folders of internal that group packages. reader and readers, and kernel itself, are packages too.
 var wings = []string{"base", "timeline", "kernel", "capture", "runs", "answer", "faces"}
 
-// floors is the house from the ground up, by rooms: packages without their wing. A package may import lower floors only.
-// A name that ends in /* is every folder below it. Helpers of tests are in helpers.
+// floors is the house from the ground up, by rooms: packages without their wing. A package may import lower floors
+// only. A name that ends in /* is every folder below it. Helpers of tests are in helpers.
 var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "nvtool", "spool", "page", "lanes"},
 	{"model", "cubin", "changepoint", "cpusample"},
@@ -74,7 +74,8 @@ func TestImportsGoDown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if to, ok := strings.CutPrefix(to, "lacuna/"); ok && !strings.HasPrefix(to, "agent") && !strings.HasPrefix(to, "metrics") {
+			if to, ok := strings.CutPrefix(to, "lacuna/"); ok && !strings.HasPrefix(to, "agent") &&
+				!strings.HasPrefix(to, "metrics") {
 				all = append(all, imported{path, roomOf(filepath.ToSlash(filepath.Dir(path))), roomOf(to)})
 			}
 		}
@@ -87,7 +88,8 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// behindTheDoor is what faces do not import: they ask package engine. Shelves are not in it: flags and help name what is on them.
+// behindTheDoor is what faces do not import: they ask package engine. Shelves are not in it: flags and help name what
+// is on them.
 var behindTheDoor = []string{"model", "reader", "readers", "facts", "replay", "diagnose"}
 
 // faces are the packages that ask the engine and print its answers.
@@ -113,7 +115,8 @@ func upward(all []imported) (problems []string) {
 		case slices.Contains(helpers, i.to):
 			problems = append(problems, fmt.Sprintf("%s imports %s, which is for tests", i.file, i.to))
 		case from < 0:
-			problems = append(problems, fmt.Sprintf("%s: package %s has no floor; give it one in internal/house_test.go", i.file, i.from))
+			problems = append(problems, fmt.Sprintf(
+				"%s: package %s has no floor; give it one in internal/house_test.go", i.file, i.from))
 		case to < 0:
 			problems = append(problems, fmt.Sprintf("%s imports %s, which has no floor", i.file, i.to))
 		case to >= from:
@@ -189,7 +192,8 @@ func TestUpward(t *testing.T) {
 		{"tables", "golden", "internal/tables/x.go imports golden, which is for tests"},
 		{"attic", "model", "internal/attic/x.go: package attic has no floor; give it one in internal/house_test.go"},
 		{"model", "attic", "internal/model/x.go imports attic, which has no floor"},
-		{"readersx", "model", "internal/readersx/x.go: package readersx has no floor; give it one in internal/house_test.go"},
+		{"readersx", "model", "internal/readersx/x.go: package readersx has no floor; give it one in " +
+			"internal/house_test.go"},
 	} {
 		got := strings.Join(upward([]imported{{"internal/" + test.from + "/x.go", test.from, test.to}}), "; ")
 		if got != test.want {
@@ -210,7 +214,8 @@ func TestFilesAreShort(t *testing.T) {
 			return
 		}
 		if long[path] == "" {
-			t.Errorf("%s has %d lines, over %d: split it, or give the reason in internal/house_test.go", path, n, maxLines)
+			t.Errorf("%s has %d lines, over %d: split it, or give the reason in internal/house_test.go", path, n,
+				maxLines)
 		}
 		excused[path] = true
 	}

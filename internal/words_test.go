@@ -105,8 +105,10 @@ func prose(t *testing.T) []string {
 
 func TestOffence(t *testing.T) {
 	for text, wrong := range map[string]bool{
-		"mends it": true, "how much is told": true, "25 times a step": true, "%s a step": true, "is no number": true, "verdict: undecided": true,
-		"a step takes 3 ms": false, "is no longer there": false, "there is no GPU": false, "per step": false, "storyteller": false,
+		"mends it": true, "how much is told": true, "25 times a step": true, "%s a step": true, "is no number": true,
+		"verdict: undecided": true,
+		"a step takes 3 ms":  false, "is no longer there": false, "there is no GPU": false, "per step": false,
+		"storyteller": false,
 	} {
 		if got := offence(text) != ""; got != wrong {
 			t.Errorf("%q: %v, want %v (%s)", text, got, wrong, offence(text))

@@ -57,7 +57,8 @@ type entry struct {
 // New begins a run.
 func New() *Run {
 	host, _ := os.Hostname()
-	return &Run{began: time.Now(), machine: map[string]any{"host": host, "libraries": map[string]string{"go": runtime.Version()}},
+	return &Run{began: time.Now(), machine: map[string]any{"host": host,
+		"libraries": map[string]string{"go": runtime.Version()}},
 		labels: make(map[string]string), measures: make(map[string]*entry)}
 }
 
@@ -130,7 +131,8 @@ func (r *Run) Write(path string) error {
 		program = filepath.Base(os.Args[0])
 	}
 	text, err := json.MarshalIndent(map[string]any{"schema": Schema, "program": program, "runs": []any{map[string]any{
-		"started": r.began.UTC().Format(time.RFC3339), "machine": r.machine, "labels": r.labels, "measures": r.measures}}}, "", " ")
+		"started": r.began.UTC().Format(time.RFC3339), "machine": r.machine, "labels": r.labels,
+		"measures": r.measures}}}, "", " ")
 	if err != nil {
 		return err
 	}

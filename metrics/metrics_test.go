@@ -51,7 +51,8 @@ func TestWrite(t *testing.T) {
 	if tokens == nil || tokens.Better != measure.Higher || len(tokens.Samples) != 2 {
 		t.Errorf("tokens %+v", tokens)
 	}
-	if got.Machine.GPU != "NVIDIA H200" || got.Machine.GPUs != 2 || got.Started == 0 || len(got.Labels) != 1 || got.Machine.Libraries[0].Name != "go" {
+	if got.Machine.GPU != "NVIDIA H200" || got.Machine.GPUs != 2 || got.Started == 0 || len(got.Labels) != 1 ||
+		got.Machine.Libraries[0].Name != "go" {
 		t.Errorf("%+v", got)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) != 0 {
@@ -61,7 +62,8 @@ func TestWrite(t *testing.T) {
 
 func TestAddRefuses(t *testing.T) {
 	r := New()
-	for _, err := range []error{r.Add("", "ms", Lower, 1), r.Add("x", "ms", "more", 1), r.Add("x", "ms", Lower, math.NaN())} {
+	for _, err := range []error{r.Add("", "ms", Lower, 1), r.Add("x", "ms", "more", 1),
+		r.Add("x", "ms", Lower, math.NaN())} {
 		if err == nil {
 			t.Error("no error")
 		}

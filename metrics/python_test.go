@@ -26,7 +26,8 @@ func python(t *testing.T, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+folder+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"), "PYTHONDONTWRITEBYTECODE=1", Variable+"="+filepath.Join(cmd.Dir, "m.json"))
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+folder+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"),
+		"PYTHONDONTWRITEBYTECODE=1", Variable+"="+filepath.Join(cmd.Dir, "m.json"))
 	return cmd
 }
 
@@ -77,7 +78,8 @@ print(os.path.exists("failed.json"), os.path.exists("rank1.json"))
 	}
 	run := readBack(t, cmd)[0]
 	step, loss := run.Find("step"), run.Find("loss")
-	if step == nil || len(step.Samples) != 5 || step.Samples[0] < 5 || step.Samples[4] >= 5 || loss == nil || len(loss.Samples) != 2 {
+	if step == nil || len(step.Samples) != 5 || step.Samples[0] < 5 || step.Samples[4] >= 5 || loss == nil ||
+		len(loss.Samples) != 2 {
 		t.Errorf("step %+v, loss %+v", step, loss)
 	}
 	if run.Program != "p" || run.Started == 0 || len(run.Labels) != 1 || run.Find("total").Samples[0] < 30 {
@@ -116,7 +118,8 @@ def test_without():
 		t.Fatal(err)
 	}
 	out, err := cmd.CombinedOutput()
-	for _, want := range []string{"2 failed, 3 passed, 1 error", "test_w.py::test_sum:step: median", "measured before in this test", "the marker is lacuna(repeats=N, warmup=N)"} {
+	for _, want := range []string{"2 failed, 3 passed, 1 error", "test_w.py::test_sum:step: median",
+		"measured before in this test", "the marker is lacuna(repeats=N, warmup=N)"} {
 		if !strings.Contains(string(out), want) {
 			t.Fatalf("%v: lacks %q\n%s", err, want, out)
 		}
@@ -126,7 +129,8 @@ def test_without():
 	for _, m := range run.Measures {
 		got[m.Name] = len(m.Samples)
 	}
-	want := map[string]int{"test_w.py::test_sum:step": 30, "test_w.py::test_sleep:short:step": 7, "test_w.py::test_sleep:long:step": 3}
+	want := map[string]int{"test_w.py::test_sum:step": 30, "test_w.py::test_sleep:short:step": 7,
+		"test_w.py::test_sleep:long:step": 3}
 	for name, n := range want {
 		if got[name] != n {
 			t.Errorf("%s has %d samples, want %d", name, got[name], n)

@@ -59,7 +59,8 @@ func (l Limits) Limiting() []string {
 	for _, r := range []struct {
 		name string
 		n    int
-	}{{LimitRegisters, l.Registers}, {LimitShared, l.Shared}, {LimitBarriers, l.Barriers}, {LimitWarps, l.Warps}, {LimitBlocks, l.Blocks}} {
+	}{{LimitRegisters, l.Registers}, {LimitShared, l.Shared}, {LimitBarriers, l.Barriers}, {LimitWarps, l.Warps},
+		{LimitBlocks, l.Blocks}} {
 		if r.n == least {
 			out = append(out, r.name)
 		}
@@ -134,9 +135,11 @@ func (c Chip) Fits(r Resources) error {
 	case r.Registers < 1 || r.Registers > c.MostRegisters:
 		return fmt.Errorf("regs=%d: a thread has 1 to %d registers on this device", r.Registers, c.MostRegisters)
 	case r.SharedBytes < 0 || r.SharedBytes > c.MostSharedBytes:
-		return fmt.Errorf("smem=%d: a block has at most %d bytes of shared memory on this device", r.SharedBytes, c.MostSharedBytes)
+		return fmt.Errorf("smem=%d: a block has at most %d bytes of shared memory on this device", r.SharedBytes,
+			c.MostSharedBytes)
 	case c.Limits(r).Registers == 0:
-		return fmt.Errorf("regs=%d, block=%d: the block's registers do not fit into an SM, which has %d; try fewer of either", r.Registers, r.Threads, c.Registers)
+		return fmt.Errorf("regs=%d, block=%d: the block's registers do not fit into an SM, which has %d; try fewer "+
+			"of either", r.Registers, r.Threads, c.Registers)
 	}
 	return nil
 }
@@ -167,14 +170,16 @@ func ParseWhatIf(text string) (WhatIf, error) {
 			into = &w.SharedBytes
 			value, factor = sizeSuffix(value)
 		default:
-			return w, fmt.Errorf("%s: %q is nothing to vary; there are regs (registers per thread), smem (bytes of shared memory per block) and block (threads per block)", text, name)
+			return w, fmt.Errorf("%s: %q is nothing to vary; there are regs (registers per thread), smem (bytes of "+
+				"shared memory per block) and block (threads per block)", text, name)
 		}
 		if *into >= 0 {
 			return w, fmt.Errorf("%s: %s is given twice", text, name)
 		}
 		n, err := strconv.ParseUint(value, 10, 31)
 		if err != nil || n > math.MaxInt32/uint64(factor) {
-			return w, fmt.Errorf("%s: %q is not a number that %s can be; try regs=64,smem=32k,block=256", text, part, name)
+			return w, fmt.Errorf("%s: %q is not a number that %s can be; try regs=64,smem=32k,block=256", text, part,
+				name)
 		}
 		*into = int(n) * factor
 	}
@@ -210,11 +215,13 @@ type Calculation struct {
 func (k *Kernel) WhatIf(w WhatIf) (*Calculation, error) {
 	chip, ok := k.Chip()
 	if !ok {
-		return nil, fmt.Errorf("%s: its report lacks the device attributes that occupancy is calculated from", k.Launch.Base)
+		return nil, fmt.Errorf("%s: its report lacks the device attributes that occupancy is calculated from",
+			k.Launch.Base)
 	}
 	now, ok := k.Resources()
 	if !ok {
-		return nil, fmt.Errorf("%s: its report does not say how many registers and how much shared memory it uses; try ncu --section LaunchStats", k.Launch.Base)
+		return nil, fmt.Errorf("%s: its report does not say how many registers and how much shared memory it uses; "+
+			"try ncu --section LaunchStats", k.Launch.Base)
 	}
 	r := now
 	for _, change := range []struct {
@@ -230,16 +237,21 @@ func (k *Kernel) WhatIf(w WhatIf) (*Calculation, error) {
 	}
 	c := k.calculate(chip, r)
 	if w.SharedBytes > chip.MostSharedWithout {
-		c.Notes = append(c.Notes, fmt.Sprintf("more than %d bytes per block need dynamic shared memory and cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d)", chip.MostSharedWithout, r.SharedBytes))
+		c.Notes = append(c.Notes, fmt.Sprintf("more than %d bytes per block need dynamic shared memory and "+
+			"cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, %d)", chip.MostSharedWithout,
+			r.SharedBytes))
 	}
 	if w.Registers >= 0 && w.Registers < now.Registers {
-		c.Notes = append(c.Notes, fmt.Sprintf("fewer registers than the compiler chose (%d) may spill to local memory: look at ptxas -v after __launch_bounds__ or -maxrregcount", now.Registers))
+		c.Notes = append(c.Notes, fmt.Sprintf("fewer registers than the compiler chose (%d) may spill to local "+
+			"memory: look at ptxas -v after __launch_bounds__ or -maxrregcount", now.Registers))
 	}
 	if w.Threads >= 0 && w.SharedBytes < 0 && r.SharedBytes > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("shared memory was left at %d bytes per block: give smem= if it grows with the block size", r.SharedBytes))
+		c.Notes = append(c.Notes, fmt.Sprintf("shared memory was left at %d bytes per block: give smem= if it "+
+			"grows with the block size", r.SharedBytes))
 	}
 	if r.Threads%warpThreads != 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("the last warp of each block has %d idle lanes", warpThreads-r.Threads%warpThreads))
+		c.Notes = append(c.Notes, fmt.Sprintf("the last warp of each block has %d idle lanes",
+			warpThreads-r.Threads%warpThreads))
 	}
 	return c, nil
 }

@@ -39,7 +39,8 @@ func readAll(name string) (map[string][]*Kernel, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			report, err := reader.OpenProfile(context.Background(), file, []*reader.Format{&ncu.Format, &ncucsv.Format}, reader.Options{})
+			report, err := reader.OpenProfile(context.Background(), file,
+				[]*reader.Format{&ncu.Format, &ncucsv.Format}, reader.Options{})
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +69,8 @@ func launch(metrics map[string]float64) *Kernel {
 	report := &profile.Report{}
 	l := &profile.Launch{Report: report, Name: "k", Base: "k"}
 	for name, v := range metrics {
-		l.Metrics = append(l.Metrics, profile.Metric{Name: report.Names.ID(name), Value: profile.Value{Kind: profile.Double, Float: v}})
+		l.Metrics = append(l.Metrics, profile.Metric{Name: report.Names.ID(name),
+			Value: profile.Value{Kind: profile.Double, Float: v}})
 	}
 	slices.SortFunc(l.Metrics, func(a, b profile.Metric) int { return int(a.Name) - int(b.Name) })
 	report.Launches = []*profile.Launch{l}

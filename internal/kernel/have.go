@@ -24,19 +24,22 @@ func (k *Kernel) Gaps() []Gap {
 	_, limited := k.Busiest()
 	need(limited, "its speed of light (the unit that limits it)", "SpeedOfLight")
 	r := k.Roofline()
-	need(r != nil && len(r.Bandwidths) > 0 && (len(r.Peaks) > 0 || k.countedArithmetic()), "its position in the roofline", "SpeedOfLight_RooflineChart")
+	need(r != nil && len(r.Bandwidths) > 0 && (len(r.Peaks) > 0 || k.countedArithmetic()),
+		"its position in the roofline", "SpeedOfLight_RooflineChart")
 	need(k.Stalls() != nil, "its warp stall reasons", "WarpStateStats", "SchedulerStats")
 	o := k.Occupancy()
 	need(o != nil, "its theoretical occupancy", "LaunchStats", "Occupancy")
 	need(o == nil || o.Achieved >= 0, "its achieved occupancy", "Occupancy")
 	m := k.Memory()
-	need(m != nil && len(m.Links) > 0, "its memory traffic", "MemoryWorkloadAnalysis", "MemoryWorkloadAnalysis_Chart", "MemoryWorkloadAnalysis_Tables")
+	need(m != nil && len(m.Links) > 0, "its memory traffic", "MemoryWorkloadAnalysis", "MemoryWorkloadAnalysis_Chart",
+		"MemoryWorkloadAnalysis_Tables")
 	_, _, sectors := k.GlobalSectors()
 	need(sectors, "whether its accesses are coalesced, and its source lines", "SourceCounters")
 	need(k.Opcodes() != nil, "its instruction mix", "InstructionStats")
 	_, balanced := k.Imbalance()
 	if _, means := k.number("sm__cycles_active.avg"); means {
-		need(balanced, "the balance between its SMs, which ncu collects since 2024.1") // the section is there, in an older version
+		// the section is there, in an older version
+		need(balanced, "the balance between its SMs, which ncu collects since 2024.1")
 	} else {
 		need(balanced, "the balance between its SMs", "SpeedOfLight")
 	}

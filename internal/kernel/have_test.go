@@ -23,12 +23,14 @@ func TestGaps(t *testing.T) {
 		return out
 	}
 	basic := parts(reports["cs599k-gh200-2025.1-triton-basic"][0].Gaps())
-	if slices.Contains(basic, "its duration") || !slices.Contains(basic, "its warp stall reasons") || slices.Contains(basic, "its achieved occupancy") {
+	if slices.Contains(basic, "its duration") || !slices.Contains(basic, "its warp stall reasons") ||
+		slices.Contains(basic, "its achieved occupancy") {
 		t.Errorf("basic set: %q", basic)
 	}
 	nothing := reports["cs599k-gh200-2025.1-memset"][0].Gaps()
 	with := CollectWith(nothing)
-	if len(nothing) < 8 || strings.Count(with, "SpeedOfLight ") != 1 || !strings.HasPrefix(with, "--section SpeedOfLight") {
+	if len(nothing) < 8 || strings.Count(with, "SpeedOfLight ") != 1 ||
+		!strings.HasPrefix(with, "--section SpeedOfLight") {
 		t.Errorf("nothing collected: %q", with)
 	}
 	if CollectWith(nil) != "" {
@@ -40,7 +42,8 @@ func TestClocks(t *testing.T) {
 	reports := corpusReports(t)
 	// Held at 1.10 of 1.755 GHz; DRAM, at 89 % of its peak, does not get faster with the SMs.
 	c := reports["cs599k-h100-2025.1-silu"][0].Clocks()
-	if !c.Locked || !c.Slowed() || c.AtBoostUs > 0.97*c.Us || c.AtBoostUs < 0.94*c.Us || c.LowUs > c.AtBoostUs || c.HighUs < c.Us {
+	if !c.Locked || !c.Slowed() || c.AtBoostUs > 0.97*c.Us || c.AtBoostUs < 0.94*c.Us || c.LowUs > c.AtBoostUs ||
+		c.HighUs < c.Us {
 		t.Errorf("%+v", c)
 	}
 	// Bound by its instructions: time falls with the clock.
@@ -63,7 +66,8 @@ func TestSummarise(t *testing.T) {
 	add := func(name string, grid uint32, us float64) *Kernel {
 		l := &profile.Launch{Report: report, Name: name, Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{32, 1, 1}}
 		if us > 0 {
-			l.Metrics = []profile.Metric{profile.NewMetric(ns, profile.Value{Kind: profile.Double, Float: us * 1000}, false, nil)}
+			l.Metrics = []profile.Metric{profile.NewMetric(ns, profile.Value{Kind: profile.Double, Float: us * 1000},
+				false, nil)}
 		}
 		report.Launches = append(report.Launches, l)
 		return Of(l)
@@ -74,7 +78,8 @@ func TestSummarise(t *testing.T) {
 		t.Fatalf("%d kernels", len(got))
 	}
 	a := got[0]
-	if len(a.Launches) != 3 || a.MedianUs != 20 || a.Middle != all[4] || a.MinUs != 10 || a.MaxUs != 30 || a.TotalUs != 60 || a.Spread != 0.5 {
+	if len(a.Launches) != 3 || a.MedianUs != 20 || a.Middle != all[4] || a.MinUs != 10 || a.MaxUs != 30 ||
+		a.TotalUs != 60 || a.Spread != 0.5 {
 		t.Errorf("%+v", a)
 	}
 	if c := got[3]; c.Timed != 0 || c.Middle != all[5] || c.MedianUs != 0 {
@@ -96,12 +101,14 @@ func TestHostileNumbers(t *testing.T) {
 		return out
 	}
 	for _, metrics := range []map[string]float64{
-		nil, all(1e308), all(0), all(-1e18), all(5e-324), all(math.NaN()), all(math.Inf(1)), all(1, 1e23, 1e-23), all(1e23, 0, 1, 1e-23, 3),
+		nil, all(1e308), all(0), all(-1e18), all(5e-324), all(math.NaN()), all(math.Inf(1)), all(1, 1e23, 1e-23),
+		all(1e23, 0, 1, 1e-23, 3),
 	} {
 		k := launch(metrics)
 		k.Launch.Block = [3]uint32{1 << 31, 1 << 31, 1 << 31}
 		k.Launch.Grid = [3]uint32{1 << 31, 1 << 31, 1 << 31}
-		for _, part := range []any{k.SpeedOfLight(), k.Roofline(), k.Stalls(), k.Occupancy(), k.Memory(), k.Mix(), k.Clocks(), k.Gaps(), k.Loads()} {
+		for _, part := range []any{k.SpeedOfLight(), k.Roofline(), k.Stalls(), k.Occupancy(), k.Memory(), k.Mix(),
+			k.Clocks(), k.Gaps(), k.Loads()} {
 			if _, err := json.Marshal(part); err != nil {
 				t.Errorf("%T: %v", part, err)
 			}
@@ -116,11 +123,13 @@ func TestHostileNumbers(t *testing.T) {
 func TestAnySubsetOfMetrics(t *testing.T) {
 	reports := corpusReports(t)
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, name := range []string{"gemm", "reduction", "spill_launch_bounds", "cs599k-a100-2025.1-silu", "ncar-v100-2022.2-baseline", "mistic-a100-2020.3-bigcross3", "cudacode-gtx1660s-2024.1-gemm"} {
+	for _, name := range []string{"gemm", "reduction", "spill_launch_bounds", "cs599k-a100-2025.1-silu",
+		"ncar-v100-2022.2-baseline", "mistic-a100-2020.3-bigcross3", "cudacode-gtx1660s-2024.1-gemm"} {
 		for range 40 {
 			whole := reports[name][0].Launch
 			part := *whole
-			part.Metrics = slices.DeleteFunc(slices.Clone(whole.Metrics), func(profile.Metric) bool { return random.IntN(3) == 0 })
+			part.Metrics = slices.DeleteFunc(slices.Clone(whole.Metrics),
+				func(profile.Metric) bool { return random.IntN(3) == 0 })
 			k := Of(&part)
 			checkBounds(t, name, k)
 		}
@@ -148,7 +157,8 @@ func checkBounds(t *testing.T, name string, k *Kernel) {
 			}
 		}
 	}
-	if o := k.Occupancy(); o != nil && (o.Theoretical <= 0 || o.Theoretical > 1 || o.TailShare < 0 || o.TailShare >= 1) {
+	if o := k.Occupancy(); o != nil && (o.Theoretical <= 0 || o.Theoretical > 1 || o.TailShare < 0 ||
+		o.TailShare >= 1) {
 		t.Errorf("%s: %+v", name, o)
 	}
 	if m := k.Memory(); m != nil {
@@ -187,7 +197,8 @@ func TestPagesSayTheSame(t *testing.T) {
 				t.Errorf("%s %s: %+v on the page, %+v in the report", name, page.Launch.Base, a, b)
 			}
 			x, y := page.Occupancy(), reports[name][i].Occupancy()
-			if (x == nil) != (y == nil) || x != nil && (x.Theoretical != y.Theoretical || x.Limiter() != y.Limiter() || x.Waves != y.Waves) {
+			if (x == nil) != (y == nil) || x != nil &&
+				(x.Theoretical != y.Theoretical || x.Limiter() != y.Limiter() || x.Waves != y.Waves) {
 				t.Errorf("%s %s: %+v on the page, %+v in the report", name, page.Launch.Base, x, y)
 			}
 		}

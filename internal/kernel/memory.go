@@ -52,10 +52,11 @@ type Link struct {
 type Shared struct {
 	Loads, Stores, Atomics Measure // wavefronts by what asked
 	Wavefronts, Excessive  float64
-	Exact                  bool // excessive ones are from addresses; else they include arbitration (3 to 9 % without any conflict)
-	Conflicts              float64
-	Ways                   float64 // wavefronts over those needed: 32 where all lanes meet in one bank
-	OfCycles               Measure // share of all L1 cycles that the excessive ones take
+	// excessive ones are from addresses; else they include arbitration (3 to 9 % without any conflict)
+	Exact     bool
+	Conflicts float64
+	Ways      float64 // wavefronts over those needed: 32 where all lanes meet in one bank
+	OfCycles  Measure // share of all L1 cycles that the excessive ones take
 }
 
 // Memory is the traffic; nil: none of it was collected.
@@ -66,7 +67,8 @@ func (k *Kernel) Memory() *Memory {
 	}
 	m.Excessive = measure(k.ExcessiveShare())
 	ld, st, ok := k.LocalSectors()
-	global, known := k.sum("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
+	global, known := k.sum("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+		"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
 	m.Local = measure(over(ld+st, ok, ld+st+global, known))
 	m.Spills = measure(k.Spilling())
 	read, write, ok1 := k.DRAMBytes()
@@ -127,9 +129,11 @@ func (k *Kernel) links() []Link {
 		return Measure{v * SectorBytes, ok}
 	}
 	add(Link{From: "kernel", To: "L1",
-		Read:  sectorBytes("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"),
-		Write: sectorBytes("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum"),
-		Hit:   share01(k.percent("l1tex__t_sector_hit_rate.pct"))})
+		Read: sectorBytes("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+			"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"),
+		Write: sectorBytes("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+			"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum"),
+		Hit: share01(k.percent("l1tex__t_sector_hit_rate.pct"))})
 	add(Link{From: "L1", To: "L2",
 		Read:  measure(k.number("l1tex__m_xbar2l1tex_read_bytes.sum")),
 		Write: measure(k.number("l1tex__m_l1tex2xbar_write_bytes.sum")),
@@ -197,7 +201,8 @@ func (m *Memory) Notes() []string {
 		out = append(out, text)
 	}
 	if m.Excessive.Known && m.Excessive.Value >= 0.05 {
-		out = append(out, percentText(m.Excessive.Value)+" of the sectors that global accesses request would not be needed if accesses were coalesced")
+		out = append(out, percentText(m.Excessive.Value)+
+			" of the sectors that global accesses request would not be needed if accesses were coalesced")
 	}
 	if s := m.Shared; s != nil {
 		text := fmt.Sprintf("shared memory: %s of its wavefronts are bank conflicts", percentText(s.Conflicts))
@@ -222,7 +227,8 @@ func (m *Memory) Notes() []string {
 		out = append(out, "DRAM moved "+few(m.Reuse.Value)+" times the bytes that the kernel can touch")
 	}
 	if m.AtomicBusiest.Known && m.AtomicBusiest.Value >= 0.1 {
-		out = append(out, fmt.Sprintf("atomics: the busiest L2 slice is %s busy with them, the mean slice %s", percentText(m.AtomicBusiest.Value), percentText(m.AtomicMean.Value)))
+		out = append(out, fmt.Sprintf("atomics: the busiest L2 slice is %s busy with them, the mean slice %s",
+			percentText(m.AtomicBusiest.Value), percentText(m.AtomicMean.Value)))
 	}
 	return out
 }

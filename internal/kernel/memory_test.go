@@ -65,7 +65,8 @@ func TestMemoryOfPlantedFaults(t *testing.T) {
 			t.Errorf("%g sectors a store, want %g", got, want)
 		}
 	}
-	if m := of("spill_launch_bounds", 0); m.Local.Value < 0.5 || m.Spills.Value <= 0 || !has(m.Notes(), "spilled registers") {
+	if m := of("spill_launch_bounds", 0); m.Local.Value < 0.5 || m.Spills.Value <= 0 ||
+		!has(m.Notes(), "spilled registers") {
 		t.Errorf("spills: %+v %+v %q", m.Local, m.Spills, m.Notes())
 	}
 	if m := of("coalesce_aos", 0); m.Excessive.Value < 0.5 {

@@ -138,7 +138,8 @@ func (k *Kernel) Cycles() (float64, bool) {
 	if v, ok := k.number("sm__cycles_elapsed.sum"); ok {
 		return v, true
 	}
-	cycles, ok1 := k.number("sm__cycles_elapsed.avg", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.max")
+	cycles, ok1 := k.number("sm__cycles_elapsed.avg", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.avg",
+		"smsp__cycles_elapsed.max")
 	sms, ok2 := k.SMs()
 	return cycles * sms, ok1 && ok2
 }
@@ -166,7 +167,8 @@ func (k *Kernel) LanesBranched() (float64, bool) {
 // ActiveShare is how much of the launch the average SM had work.
 func (k *Kernel) ActiveShare() (float64, bool) {
 	a, ok1 := k.number("sm__cycles_active.avg")
-	e, ok2 := k.number("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max", "smsp__cycles_elapsed.avg", "gpc__cycles_elapsed.max")
+	e, ok2 := k.number("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max",
+		"smsp__cycles_elapsed.avg", "gpc__cycles_elapsed.max")
 	v, ok := over(a, ok1, e, ok2)
 	return min(v, 1), ok
 }
@@ -316,7 +318,8 @@ func (k *Kernel) Spilling() (float64, bool) { return k.number("sass__inst_execut
 
 // Instructions is executed warp instructions.
 func (k *Kernel) Instructions() (float64, bool) {
-	return k.number("sass__inst_executed_per_opcode", "smsp__inst_executed.sum", "sm__inst_executed.sum", "inst_executed")
+	return k.number("sass__inst_executed_per_opcode", "smsp__inst_executed.sum", "sm__inst_executed.sum",
+		"inst_executed")
 }
 
 // Rate is a domain's measured clock in cycles a second: "sm", "lts", "dram", "l1tex".

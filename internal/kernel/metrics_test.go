@@ -73,7 +73,8 @@ func checkFallbacks(k *Kernel, same func(what string, a, b, tolerance float64)) 
 		"dram__bytes_read.sum", "dram__bytes_write.sum")
 	for _, op := range []string{"ffma", "dfma"} {
 		if v, _ := k.ThreadOps(op); v > 0 {
-			both(op, 0.05, func(k *Kernel) (float64, bool) { return k.ThreadOps(op) }, "smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum.per_cycle_elapsed")
+			both(op, 0.05, func(k *Kernel) (float64, bool) { return k.ThreadOps(op) },
+				"smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum.per_cycle_elapsed")
 		}
 	}
 }
@@ -82,7 +83,8 @@ func TestAttributeOfTheSession(t *testing.T) {
 	k := launch(map[string]float64{"gpu__time_duration.sum": 1e6})
 	k.Launch.Report.Session.Devices = []profile.Device{
 		{ID: 1, Name: "other"},
-		{ID: 0, Name: "NVIDIA H200", Attributes: []profile.Attribute{{Name: "multiprocessor_count", Value: profile.Value{Kind: profile.Unsigned, Uint: 132}}}},
+		{ID: 0, Name: "NVIDIA H200", Attributes: []profile.Attribute{{Name: "multiprocessor_count",
+			Value: profile.Value{Kind: profile.Unsigned, Uint: 132}}}},
 	}
 	if v, ok := k.SMs(); !ok || v != 132 || k.DeviceName() != "NVIDIA H200" {
 		t.Errorf("%g %v %q", v, ok, k.DeviceName())

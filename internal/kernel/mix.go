@@ -55,7 +55,8 @@ func (k *Kernel) Mix() *Mix {
 	issued, ok2 := k.number("smsp__inst_issued.sum")
 	m.Replayed = share01(over(issued-executed, ok1, issued, ok2))
 	branches, ok1 := k.number("smsp__inst_executed_op_branch.sum")
-	parted, ok2 := k.number("smsp__sass_branch_targets_threads_divergent.sum", "smsp__branch_targets_threads_divergent", "smsp__branch_targets_threads_divergent.sum")
+	parted, ok2 := k.number("smsp__sass_branch_targets_threads_divergent.sum",
+		"smsp__branch_targets_threads_divergent", "smsp__branch_targets_threads_divergent.sum")
 	m.Divergent = share01(over(parted, ok2, branches, ok1))
 	m.Wide, m.Narrow = k.widths()
 	if !m.Instructions.Known && !m.Lanes.Known && m.Classes == nil && m.FP32 == nil && len(m.Pipes) == 0 {
@@ -119,10 +120,14 @@ func ClassOf(opcode string) string {
 
 // opcodeClasses is opcodes whose class their beginning does not say.
 var opcodeClasses = listed(map[string]string{
-	ClassFP32:       "FFMA FFMA32I FFMA2 FADD FADD32I FADD2 FMUL FMUL32I FMUL2 FMNMX FMNMX3 FSETP FSET FSEL FCHK FSWZADD FCMP",
-	ClassFP64:       "DFMA DADD DMUL DSETP DMNMX DSET",
-	ClassFP16:       "HFMA2 HFMA2_32I HADD2 HADD2_32I HMUL2 HMUL2_32I HSETP2 HSET2 HMNMX2",
-	ClassInteger:    "BMSK BREV FLO IABS IADD IADD3 IADD32I IDP IDP4A IMAD IMNMX IMUL IMUL32I ISCADD ISCADD32I ISETP LEA LOP LOP3 LOP32I POPC SHF SHL SHR SGXT VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX VIMNMX3 VHMNMX VIMNMX16x2 UBMSK UBREV UFLO UIADD3 UIMAD UISETP ULEA ULOP ULOP3 ULOP32I UPOPC USHF USHL USHR USGXT UIMNMX UVIADD UVIMNMX UIABS",
+	ClassFP32: "FFMA FFMA32I FFMA2 FADD FADD32I FADD2 FMUL FMUL32I FMUL2 FMNMX FMNMX3 FSETP FSET FSEL FCHK " +
+		"FSWZADD FCMP",
+	ClassFP64: "DFMA DADD DMUL DSETP DMNMX DSET",
+	ClassFP16: "HFMA2 HFMA2_32I HADD2 HADD2_32I HMUL2 HMUL2_32I HSETP2 HSET2 HMNMX2",
+	ClassInteger: "BMSK BREV FLO IABS IADD IADD3 IADD32I IDP IDP4A IMAD IMNMX IMUL IMUL32I ISCADD ISCADD32I " +
+		"ISETP LEA LOP LOP3 LOP32I POPC SHF SHL SHR SGXT VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX VIMNMX3 VHMNMX " +
+		"VIMNMX16x2 UBMSK UBREV UFLO UIADD3 UIMAD UISETP ULEA ULOP ULOP3 ULOP32I UPOPC USHF USHL USHR USGXT UIMNMX " +
+		"UVIADD UVIMNMX UIABS",
 	ClassConversion: "F2F F2I F2FP F2IP FRND I2F I2FP I2I I2IP",
 	ClassSpecial:    "MUFU",
 	ClassGlobal:     "LDG STG LD ST ATOM ATOMG RED REDG LDGSTS QSPC CCTL CCTLT LDGDEPBAR",
@@ -130,9 +135,12 @@ var opcodeClasses = listed(map[string]string{
 	ClassLocal:      "LDL STL CCTLL",
 	ClassConstant:   "LDC LDCU ULDC",
 	ClassTexture:    "TEX TLD TLD4 TMML TXD TXQ SULD SUST SUATOM SURED SUQUERY FOOTPRINT",
-	ClassControl:    "BRA BRX BRXU BREAK BSSY BSYNC BMOV CALL EXIT JMP JMX JMXU KILL NANOSLEEP NOP RET RPCMOV RTT WARPSYNC YIELD BPT ACQBULK ELECT PREEXIT ENDCOLLECTIVE BMOVE",
-	ClassSync:       "BAR MEMBAR DEPBAR ERRBAR FENCE SYNCS ARRIVES WARPGROUP UCGABAR_ARV UCGABAR_WAIT CGAERRBAR B2R",
-	ClassMove:       "MOV MOV32I UMOV SEL USEL PRMT UPRMT SHFL VOTE VOTEU MATCH REDUX CREDUX R2P P2R UP2UR UR2UP PLOP3 UPLOP3 PSETP UPSETP PSET CS2R CS2UR S2R S2UR R2UR R2B SETCTAID SETLMEMBASE GETLMEMBASE VOTE_VTG LEPC PMTRIG",
+	ClassControl: "BRA BRX BRXU BREAK BSSY BSYNC BMOV CALL EXIT JMP JMX JMXU KILL NANOSLEEP NOP RET RPCMOV RTT " +
+		"WARPSYNC YIELD BPT ACQBULK ELECT PREEXIT ENDCOLLECTIVE BMOVE",
+	ClassSync: "BAR MEMBAR DEPBAR ERRBAR FENCE SYNCS ARRIVES WARPGROUP UCGABAR_ARV UCGABAR_WAIT CGAERRBAR B2R",
+	ClassMove: "MOV MOV32I UMOV SEL USEL PRMT UPRMT SHFL VOTE VOTEU MATCH REDUX CREDUX R2P P2R UP2UR UR2UP " +
+		"PLOP3 UPLOP3 PSETP UPSETP PSET CS2R CS2UR S2R S2UR R2UR R2B SETCTAID SETLMEMBASE GETLMEMBASE VOTE_VTG " +
+		"LEPC PMTRIG",
 })
 
 // opcodePrefixes is families that are too many to list.
@@ -221,7 +229,8 @@ func (m *Mix) Notes() []string {
 		*Fusion
 	}{{"FP32", m.FP32}, {"FP64", m.FP64}} {
 		if f.Fusion != nil {
-			text := fmt.Sprintf("of the %s arithmetic, %s are fused multiply-adds, %s sums, %s products", f.name, percentText(f.Fused), percentText(f.Adds), percentText(f.Products))
+			text := fmt.Sprintf("of the %s arithmetic, %s are fused multiply-adds, %s sums, %s products", f.name,
+				percentText(f.Fused), percentText(f.Adds), percentText(f.Products))
 			if f.Fusable >= fusable {
 				text += fmt.Sprintf(": fused, up to %s less", percentText(f.Fusable))
 			}

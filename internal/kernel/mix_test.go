@@ -74,8 +74,10 @@ func TestMixOfPlantedFaults(t *testing.T) {
 
 func TestClassOf(t *testing.T) {
 	for opcode, want := range map[string]string{
-		"FFMA": ClassFP32, "HADD2.F32": ClassConversion, "HADD2": ClassFP16, "HMMA.16816.F32": ClassMatrix, "HGMMA.64x256x16.F32": ClassMatrix,
-		"UTCHMMA.2CTA": ClassMatrix, "UTMALDG.2D": ClassAsync, "LDG.E.128.CONSTANT": ClassGlobal, "BAR.SYNC": ClassSync,
+		"FFMA": ClassFP32, "HADD2.F32": ClassConversion, "HADD2": ClassFP16, "HMMA.16816.F32": ClassMatrix,
+		"HGMMA.64x256x16.F32": ClassMatrix,
+		"UTCHMMA.2CTA":        ClassMatrix, "UTMALDG.2D": ClassAsync, "LDG.E.128.CONSTANT": ClassGlobal,
+		"BAR.SYNC":    ClassSync,
 		"F2F.F64.F32": ClassConversion, "MUFU.RCP": ClassSpecial, "XYZZY": ClassElse,
 	} {
 		if got := ClassOf(opcode); got != want {

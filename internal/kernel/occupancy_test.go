@@ -29,12 +29,14 @@ func TestOccupancyIsTheProfilersOwn(t *testing.T) {
 			same("blocks by registers", float64(l.Registers), 0, "launch__occupancy_limit_registers")
 			same("blocks", float64(l.Blocks), 0, "launch__occupancy_limit_blocks")
 			same("waves", o.Waves, 0.006, "launch__waves_per_multiprocessor")
-			if o.Theoretical <= 0 || o.Theoretical > 1 || o.Achieved > 1 || o.TailShare < 0 || o.TailShare >= 1 || o.FilledShare <= 0 || o.FilledShare > 1 {
+			if o.Theoretical <= 0 || o.Theoretical > 1 || o.Achieved > 1 || o.TailShare < 0 || o.TailShare >= 1 ||
+				o.FilledShare <= 0 || o.FilledShare > 1 {
 				t.Errorf("%s %s: out of bounds: %+v", name, k.Launch.Base, o)
 			}
 			// The profiler divides the carveout of this launch, and before 2022 the largest.
 			if want, ok := k.number("launch__occupancy_limit_shared_mem"); ok && o.Resources.SharedBytes > 0 {
-				if got := float64(o.Limits.Shared); got != want && float64(l.Shared) != want && want < float64(chip.Blocks) {
+				if got := float64(o.Limits.Shared); got != want && float64(l.Shared) != want &&
+					want < float64(chip.Blocks) {
 					t.Errorf("%s %s: %g blocks by shared memory, the profiler says %g", name, k.Launch.Base, got, want)
 				}
 			}

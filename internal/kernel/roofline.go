@@ -16,7 +16,8 @@ type Roofline struct {
 
 // A Peak is arithmetic of one precision.
 type Peak struct {
-	Precision string  // "fp64", "fp32", "fp16", "tensor fp16", "tensor bf16", "tensor tf32", "tensor fp8", "tensor fp64", ...
+	// "fp64", "fp32", "fp16", "tensor fp16", "tensor bf16", "tensor tf32", "tensor fp8", "tensor fp64", ...
+	Precision string
 	Flops     float64 // a second, achieved
 	Most      float64 // a second, at the clock of the measurement
 	From      string  // how Most is known
@@ -64,7 +65,10 @@ func (k *Kernel) Roofline() *Roofline {
 	r := &Roofline{Peaks: append(k.vectorPeaks(), k.tensorPeaks()...)}
 	r.Peaks = slices.DeleteFunc(r.Peaks, func(p Peak) bool { return p.Flops <= 0 || p.Most <= 0 })
 	slices.SortStableFunc(r.Peaks, func(a, b Peak) int { return cmp.Compare(b.share(), a.share()) })
-	r.Peaks = slices.DeleteFunc(r.Peaks, func(p Peak) bool { return p.share() < worthAPoint && p.share() < worthAPoint*10*r.Peaks[0].share() })
+	r.Peaks = slices.DeleteFunc(r.Peaks, func(p Peak) bool {
+		return p.share() < worthAPoint &&
+			p.share() < worthAPoint*10*r.Peaks[0].share()
+	})
 	for _, level := range []func() (Bandwidth, bool){k.dramBandwidth, k.l2Bandwidth, k.l1Bandwidth} {
 		if b, ok := level(); ok {
 			r.Bandwidths = append(r.Bandwidths, b)
@@ -78,7 +82,8 @@ func (k *Kernel) Roofline() *Roofline {
 			if b.Bytes <= 0 || b.Most <= 0 {
 				continue
 			}
-			at := Point{Precision: p.Precision, Level: b.Level, Flops: p.Flops, Intensity: p.Flops / b.Bytes, Peak: p.Most, Bandwidth: b.Most, Ridge: p.Most / b.Most}
+			at := Point{Precision: p.Precision, Level: b.Level, Flops: p.Flops, Intensity: p.Flops / b.Bytes,
+				Peak: p.Most, Bandwidth: b.Most, Ridge: p.Most / b.Most}
 			at.Ceiling = min(at.Peak, at.Bandwidth*at.Intensity)
 			at.Reached = at.Flops / at.Ceiling
 			r.Points = append(r.Points, at)
@@ -209,7 +214,8 @@ func (k *Kernel) DRAMPeak() (most float64, from string) {
 	khz, ok1 := k.Attribute("memory_clock_rate")
 	bits, ok2 := k.Attribute("global_memory_bus_width")
 	us, timed := k.Microseconds()
-	if stated := 2 * khz * 1000 * bits / 8; ok1 && ok2 && stated > most && (most == 0 || !timed || us < shortForClocks) {
+	if stated := 2 * khz * 1000 * bits / 8; ok1 && ok2 && stated > most &&
+		(most == 0 || !timed || us < shortForClocks) {
 		most, from = stated, fromAttributes
 	}
 	return most, from
@@ -252,7 +258,8 @@ func (k *Kernel) l1Bandwidth() (Bandwidth, bool) {
 	if !clocked {
 		hz, clocked = k.Rate("sm")
 	}
-	for _, name := range []string{"derived__l1tex__lsu_writeback_bytes_mem_lgds", "derived__l1tex__lsu_writeback_bytes_mem_lg"} {
+	for _, name := range []string{"derived__l1tex__lsu_writeback_bytes_mem_lgds",
+		"derived__l1tex__lsu_writeback_bytes_mem_lg"} {
 		moved, ok := k.number(name + ".sum.per_second")
 		if !ok {
 			continue

@@ -19,7 +19,8 @@ func TestNothingIsAboveItsRoof(t *testing.T) {
 			}
 			for _, p := range r.Peaks {
 				if p.Flops > slack*p.Most {
-					t.Errorf("%s %s: %s %.4g of %.4g FLOP/s (%s)", name, k.Launch.Base, p.Precision, p.Flops, p.Most, p.From)
+					t.Errorf("%s %s: %s %.4g of %.4g FLOP/s (%s)", name, k.Launch.Base, p.Precision, p.Flops, p.Most,
+						p.From)
 				}
 				highest[p.Precision] = max(highest[p.Precision], p.Flops/p.Most)
 			}
@@ -33,7 +34,8 @@ func TestNothingIsAboveItsRoof(t *testing.T) {
 			}
 			for _, p := range r.Points {
 				points++
-				if !(p.Reached > 0 && p.Reached <= slack) || !(p.Intensity > 0) || p.ByEfficiency() < 1/slack || p.ByIntensity() < 1-1e-9 {
+				if !(p.Reached > 0 && p.Reached <= slack) || !(p.Intensity > 0) || p.ByEfficiency() < 1/slack ||
+					p.ByIntensity() < 1-1e-9 {
 					t.Errorf("%s %s: %+v", name, k.Launch.Base, p)
 				}
 			}
@@ -44,7 +46,8 @@ func TestNothingIsAboveItsRoof(t *testing.T) {
 	}
 	for _, level := range []string{"dram", "l2", "l1", "fp32", "fp64"} {
 		if highest[level] < 0.3 {
-			t.Errorf("%s: no kernel of the corpus comes above %.2f of the roof, so that the roof is wrong", level, highest[level])
+			t.Errorf("%s: no kernel of the corpus comes above %.2f of the roof, so that the roof is wrong", level,
+				highest[level])
 		}
 	}
 	t.Logf("%d points; highest %.3v", points, highest)
@@ -101,7 +104,8 @@ func TestTriadIsUnderTheSlope(t *testing.T) {
 	r := corpusReports(t)["dram_bound_at_peak"][0].Roofline()
 	p := r.Points[0]
 	// a[i] = b[i] + s*c[i]: 2 FLOP for 12 bytes.
-	if p.Precision != "fp32" || p.Level != "dram" || !p.Slope() || math.Abs(p.Intensity-2.0/12) > 0.01 || p.Reached < 0.85 {
+	if p.Precision != "fp32" || p.Level != "dram" || !p.Slope() || math.Abs(p.Intensity-2.0/12) > 0.01 ||
+		p.Reached < 0.85 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -110,7 +114,8 @@ func TestTriadIsUnderTheSlope(t *testing.T) {
 // not, cards of one architecture are told apart.
 func TestTensorPeaksAreThoseOfTheProfiler(t *testing.T) {
 	reports := corpusReports(t)
-	for _, name := range []string{"gemm", "cs599k-h100-2025.1-silu", "cs599k-a100-2025.1-silu", "jaxtoolbox-gb200-2025.3-graph"} {
+	for _, name := range []string{"gemm", "cs599k-h100-2025.1-silu", "cs599k-a100-2025.1-silu",
+		"jaxtoolbox-gb200-2025.3-graph"} {
 		k := reports[name][0]
 		for _, p := range k.tensorPeaks() {
 			source, _ := strings.CutPrefix(p.Precision, "tensor ")
@@ -126,7 +131,9 @@ func TestTensorPeaksAreThoseOfTheProfiler(t *testing.T) {
 		sms, _ := k.SMs()
 		return v / hz / sms
 	}
-	if a10g, a40, gtx := perClock("esmm-a10g-2023.1-roofline"), perClock("indexspaces-a40-2022.4"), perClock("cudacode-gtx1660s-2024.1-gemm"); math.Abs(a10g/512-1) > 0.03 || math.Abs(a40/1024-1) > 0.03 || gtx != 0 {
+	if a10g, a40, gtx := perClock("esmm-a10g-2023.1-roofline"), perClock("indexspaces-a40-2022.4"),
+		perClock("cudacode-gtx1660s-2024.1-gemm"); math.Abs(a10g/512-1) > 0.03 || math.Abs(a40/1024-1) > 0.03 ||
+		gtx != 0 {
 		t.Errorf("A10G %g, A40 %g, GTX 1660 SUPER %g FLOP a clock of an SM", a10g, a40, gtx)
 	}
 }

@@ -78,7 +78,8 @@ func (k *Kernel) deriveSOL() *SpeedOfLight {
 	if v, ok := k.percent("sm__throughput" + ofPeak); ok {
 		s.SM = v
 	}
-	if v, ok := k.percent("gpu__compute_memory_throughput"+ofPeak, "gpu__compute_memory_request_throughput"+ofPeak); ok {
+	if v, ok := k.percent("gpu__compute_memory_throughput"+ofPeak, "gpu__compute_memory_request_throughput"+
+		ofPeak); ok {
 		s.Memory = v
 	}
 	s.SMParts = k.breakdown("sm__throughput" + ofPeak)
@@ -175,14 +176,17 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 		return k.classifyByHeadlines(s)
 	}
 	if part, ok := s.busiestPart(); ok && part.Share >= limitFrom {
-		return part.class(), fmt.Sprintf("the busiest unit is %s, at %s of its peak", part.words(), percentText(part.Share))
+		return part.class(), fmt.Sprintf("the busiest unit is %s, at %s of its peak", part.words(),
+			percentText(part.Share))
 	}
 	grid, ok1 := k.GridBlocks()
 	sms, ok2 := k.SMs()
 	if ok1 && ok2 && grid < sms {
-		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs idle, and no unit of the GPU is busy", grid, sms-grid, sms)
+		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs idle, and no unit of the GPU is busy", grid,
+			sms-grid, sms)
 	}
-	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom), what.Words(), percentText(most))
+	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom),
+		what.Words(), percentText(most))
 	if stalls := k.Stalls(); stalls != nil {
 		if words := stalls.Words(); words != "" {
 			why += "; " + words
@@ -304,12 +308,15 @@ func (k *Kernel) classifyByHeadlines(s *SpeedOfLight) (Class, string) {
 	case s.SM < 0 || s.Memory < 0:
 		return Unclassified, ""
 	case max(s.SM, s.Memory) < limitFrom:
-		return Latency, fmt.Sprintf("neither compute (%s) nor memory (%s) reaches %s of its peak", percentText(s.SM), percentText(s.Memory), percentText(limitFrom))
+		return Latency, fmt.Sprintf("neither compute (%s) nor memory (%s) reaches %s of its peak", percentText(s.SM),
+			percentText(s.Memory), percentText(limitFrom))
 	case s.SM >= s.Memory:
-		return Compute, fmt.Sprintf("compute is at %s of its peak, memory at %s", percentText(s.SM), percentText(s.Memory))
+		return Compute, fmt.Sprintf("compute is at %s of its peak, memory at %s", percentText(s.SM),
+			percentText(s.Memory))
 	}
 	if dram, ok := k.Load(DRAM); ok && dram >= nearlyBusiest*s.Memory {
 		return MemoryDRAM, fmt.Sprintf("DRAM is at %s of its peak, compute at %s", percentText(dram), percentText(s.SM))
 	}
-	return Unclassified, fmt.Sprintf("memory is at %s of its peak, compute at %s; which level of memory was not measured", percentText(s.Memory), percentText(s.SM))
+	return Unclassified, fmt.Sprintf("memory is at %s of its peak, compute at %s; which level of memory was not "+
+		"measured", percentText(s.Memory), percentText(s.SM))
 }

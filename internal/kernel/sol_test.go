@@ -66,7 +66,8 @@ func TestSpeedOfLightBounds(t *testing.T) {
 			}
 			// Each headline is the largest of its parts, so no linear unit may be above both.
 			if l, ok := s.Limiter(); ok && s.SM >= 0 && s.Memory >= 0 && l.Share > max(s.SM, s.Memory)+0.05 {
-				t.Errorf("%s %s: %s at %g above both headlines (%g, %g)", name, k.Launch.Base, l.Resource, l.Share, s.SM, s.Memory)
+				t.Errorf("%s %s: %s at %g above both headlines (%g, %g)", name, k.Launch.Base, l.Resource, l.Share,
+					s.SM, s.Memory)
 			}
 		}
 	}
@@ -93,7 +94,8 @@ func TestClassWithTwoMetrics(t *testing.T) {
 		}
 	}
 	// Two units that are not busy say nothing of the others.
-	k := launch(map[string]float64{"gpu__dram_throughput" + ofPeak: 20, "sm__issue_active" + ofPeak: 30, "gpu__time_duration.sum": 1e6})
+	k := launch(map[string]float64{"gpu__dram_throughput" + ofPeak: 20, "sm__issue_active" + ofPeak: 30,
+		"gpu__time_duration.sum": 1e6})
 	if s := k.SpeedOfLight(); s.Class != Unclassified {
 		t.Errorf("of two units: %q, %s", s.Class, s.Why)
 	}
@@ -106,7 +108,8 @@ func TestBreakdown(t *testing.T) {
 	const sm = "sm__throughput" + ofPeak
 	k := launch(map[string]float64{sm: 97, "sm__issue_active" + ofPeak: 40, "sm__pipe_alu_cycles_active" + ofPeak: 97})
 	r := k.Launch.Report
-	text := profile.Value{Kind: profile.Text, String: "sm__issue_active" + ofPeak + ", sm__pipe_alu_cycles_active" + ofPeak + ",absent"}
+	text := profile.Value{Kind: profile.Text, String: "sm__issue_active" + ofPeak + ", sm__pipe_alu_cycles_active" +
+		ofPeak + ",absent"}
 	k.Launch.Metrics = append(k.Launch.Metrics, profile.NewMetric(r.Names.ID("breakdown:"+sm), text, false, nil))
 	parts := k.SpeedOfLight().SMParts
 	if len(parts) != 2 || parts[0].Share != 0.97 || !strings.Contains(parts[0].Metric, "alu") {
@@ -116,13 +119,16 @@ func TestBreakdown(t *testing.T) {
 
 // A unit that is not among the loads limits too: constants whose addresses differ by lane.
 func TestRarePartLimits(t *testing.T) {
-	metrics := map[string]float64{"gpu__time_duration.sum": 1e6, "idc__request_cycles_active" + ofPeak: 91, "sm__throughput" + ofPeak: 91}
+	metrics := map[string]float64{"gpu__time_duration.sum": 1e6, "idc__request_cycles_active" + ofPeak: 91,
+		"sm__throughput" + ofPeak: 91}
 	for _, l := range loads {
 		metrics[l.Names[0]+ofPeak] = 20
 	}
 	k := launch(metrics)
-	text := profile.Value{Kind: profile.Text, String: "sm__issue_active" + ofPeak + ",idc__request_cycles_active" + ofPeak}
-	k.Launch.Metrics = append(k.Launch.Metrics, profile.NewMetric(k.Launch.Report.Names.ID("breakdown:sm__throughput"+ofPeak), text, false, nil))
+	text := profile.Value{Kind: profile.Text, String: "sm__issue_active" + ofPeak + ",idc__request_cycles_active" +
+		ofPeak}
+	k.Launch.Metrics = append(k.Launch.Metrics, profile.NewMetric(k.Launch.Report.Names.ID("breakdown:sm__throughput"+
+		ofPeak), text, false, nil))
 	if s := k.SpeedOfLight(); s.Class != Compute || !strings.Contains(s.Why, "the constant cache, at 91 %") {
 		t.Errorf("%q: %s", s.Class, s.Why)
 	}

@@ -8,11 +8,11 @@ import (
 	"lacuna/internal/kernel/cubin"
 )
 
-// This file says where in a kernel something is spent: by source line, most first. Samples of waiting warps are moved from the
-// instruction that waited to the one that it waited for, since that is the line to change.
+// This file says where in a kernel something is spent: by source line, most first. Samples of waiting warps are moved
+// from the instruction that waited to the one that it waited for, since that is the line to change.
 
-// Hot is where the metrics, added up, are counted: by source line, the most first, or by instruction where the module has no
-// lines. Empty: none was collected per instruction, or all are 0.
+// Hot is where the metrics, added up, are counted: by source line, the most first, or by instruction where the module
+// has no lines. Empty: none was collected per instruction, or all are 0.
 func (k *Kernel) Hot(metrics ...string) []Place {
 	c := k.Code()
 	if c == nil {
@@ -111,8 +111,9 @@ func StallMetric(reason string) string {
 	return "smsp__pcsamp_warps_issue_stalled_" + reason
 }
 
-// HotStalls is where warps are made to wait for these reasons ("long_scoreboard", "barrier"): the load whose result they
-// wait for, the barrier before the instruction at which they were sampled; for other reasons that instruction itself.
+// HotStalls is where warps are made to wait for these reasons ("long_scoreboard", "barrier"): the load whose result
+// they wait for, the barrier before the instruction at which they were sampled; for other reasons that instruction
+// itself.
 func (k *Kernel) HotStalls(reasons ...string) []Place {
 	c := k.Code()
 	if c == nil {
@@ -183,8 +184,8 @@ func causes(list []cubin.Instruction, i int, reason string) []int {
 	return []int{i}
 }
 
-// brings says whether an instruction's result is waited for under that reason: long is memory beyond the SM's shared memory, short
-// is shared memory, shuffles and the special function unit.
+// brings says whether an instruction's result is waited for under that reason: long is memory beyond the SM's shared
+// memory, short is shared memory, shuffles and the special function unit.
 func brings(i cubin.Instruction, reason string) bool {
 	switch i.Kind {
 	case cubin.LoadGlobal, cubin.LoadLocal, cubin.CopyToShared, cubin.Atomic, cubin.StoreGlobal, cubin.StoreLocal:

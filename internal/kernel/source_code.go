@@ -87,8 +87,8 @@ type loaded struct {
 	fn      *cubin.Function
 }
 
-// loadedFunctions are the module's functions that the report places, by address. Reports before 2022.2 do not place them: there
-// the kernel begins at the lowest address of its own counters.
+// loadedFunctions are the module's functions that the report places, by address. Reports before 2022.2 do not place
+// them: there the kernel begins at the lowest address of its own counters.
 func loadedFunctions(l *profile.Launch, module *cubin.File, addresses []uint64) []loaded {
 	var all []loaded
 	for _, f := range l.Source.Functions {
@@ -117,7 +117,8 @@ func (c *Code) addFunctions(module *cubin.File, addresses []uint64) {
 		ran := f.fn.Name == c.launch.Mangled
 		at, _ := slices.BinarySearch(addresses, f.address)
 		ran = ran || at < len(addresses) && addresses[at]-f.address < f.fn.Size
-		if n := len(c.Instructions); !ran || n > 0 && f.address <= c.Instructions[n-1].Address { // code that overlaps is listed once
+		// code that overlaps is listed once
+		if n := len(c.Instructions); !ran || n > 0 && f.address <= c.Instructions[n-1].Address {
 			continue
 		}
 		c.addFunction(f)
@@ -208,7 +209,8 @@ func (c *Code) addLines() {
 	}
 }
 
-// starts are the addresses at which functions begin as far as the report says, in order; the lowest address counted is one.
+// starts are the addresses at which functions begin as far as the report says, in order; the lowest address counted
+// is one.
 func starts(l *profile.Launch, addresses []uint64) []uint64 {
 	all := slices.Clone(addresses[:min(len(addresses), 1)])
 	if l.Source != nil {
@@ -254,7 +256,8 @@ func (c *Code) Counts(metric string) []float64 {
 
 // at is the position of an address.
 func (c *Code) at(address uint64) (int, bool) {
-	return slices.BinarySearchFunc(c.Instructions, address, func(i Instruction, a uint64) int { return cmp.Compare(i.Address, a) })
+	return slices.BinarySearchFunc(c.Instructions, address,
+		func(i Instruction, a uint64) int { return cmp.Compare(i.Address, a) })
 }
 
 // body is the function that the i-th instruction is in, for what looks at more than one instruction.

@@ -12,8 +12,8 @@ import (
 	"lacuna/internal/readers/ncu"
 )
 
-// planted is where the fault of each case of corpus/kernel sits, by its source (workloads/kernels.md says which fault it is),
-// with the least share that the line has of what is counted for such a fault.
+// planted is where the fault of each case of corpus/kernel sits, by its source (workloads/kernels.md says which fault
+// it is), with the least share that the line has of what is counted for such a fault.
 var planted = []struct {
 	kernel string
 	where  func(*Kernel) []Place
@@ -91,7 +91,8 @@ func TestPlantedLineIsHottest(t *testing.T) {
 			continue
 		}
 		if p := places[0]; !strings.Contains(p.Text, test.text) || p.Share < test.share-1e-3 {
-			t.Errorf("%s: %.1f %% in line %d %q; want at least %.1f %% in %q", test.kernel, 100*p.Share, p.Line, p.Text, 100*test.share, test.text)
+			t.Errorf("%s: %.1f %% in line %d %q; want at least %.1f %% in %q", test.kernel, 100*p.Share, p.Line,
+				p.Text, 100*test.share, test.text)
 			continue
 		}
 		right++
@@ -103,7 +104,8 @@ func TestPlantedLineIsHottest(t *testing.T) {
 func TestWaitsMove(t *testing.T) {
 	for _, k := range corpusLaunches(t, "kernel") {
 		c := k.Code()
-		for _, test := range []struct{ reason, kind string }{{"long_scoreboard", "LDG LDL LDGSTS ATOMG STG STL REDG"}, {"barrier", "BAR"}} {
+		for _, test := range []struct{ reason, kind string }{{"long_scoreboard", "LDG LDL LDGSTS ATOMG STG STL REDG"},
+			{"barrier", "BAR"}} {
 			var on, all float64
 			for i, n := range c.Caused(test.reason) {
 				all += n
@@ -136,7 +138,8 @@ func TestEveryInstructionHasALine(t *testing.T) {
 // GatherShare is 1 for walks along lists and for rows found through an index, and 0 where addresses are computed.
 func TestGatherShare(t *testing.T) {
 	want := map[string][2]float64{
-		"chase_one_list": {1, 1}, "chase_eight_lists": {1, 1}, "csrsum_thread_per_row": {0.99, 1}, "csrsum_balanced_chunks": {0.3, 0.6},
+		"chase_one_list": {1, 1}, "chase_eight_lists": {1, 1}, "csrsum_thread_per_row": {0.99, 1},
+		"csrsum_balanced_chunks": {0.3, 0.6},
 	}
 	for _, k := range corpusLaunches(t, "kernel") {
 		share, known := k.GatherShare()

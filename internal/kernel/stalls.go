@@ -20,9 +20,10 @@ type Stalls struct {
 
 // A Stall is one reason for which a warp does not issue in a cycle.
 type Stall struct {
-	Reason   string // as in the profiler's metrics: "long_scoreboard"
-	Share    float64
-	PerIssue float64 // warps in this state per cycle with an instruction, which is cycles per instruction; 0 where only sampled
+	Reason string // as in the profiler's metrics: "long_scoreboard"
+	Share  float64
+	// warps in this state per cycle with an instruction, which is cycles per instruction; 0 where only sampled
+	PerIssue float64
 	Group    string
 	Words    string // what the warp waits for
 }
@@ -61,7 +62,8 @@ const (
 // "not_selected" is a warp that was ready while another was chosen: normal, and good in bulk.
 var reasons = []struct{ Name, Group, Words string }{
 	{"long_scoreboard", WaitsForMemory, "Long Scoreboard (L1TEX results: global, local, texture or surface memory)"},
-	{"short_scoreboard", WaitsForShared, "Short Scoreboard (shared memory, or the result of a special function or a conversion)"},
+	{"short_scoreboard", WaitsForShared, "Short Scoreboard (shared memory, or the result of a special function or " +
+		"a conversion)"},
 	{"mio_throttle", WaitsInQueue, "MIO Throttle (the queue to shared memory and special functions is full)"},
 	{"lg_throttle", WaitsInQueue, "LG Throttle (the queue to global and local memory is full)"},
 	{"tex_throttle", WaitsInQueue, "Tex Throttle (the queue to the texture unit is full)"},

@@ -36,7 +36,8 @@ func TestStallsOfTheCorpus(t *testing.T) {
 					slack = 0.2 // passes of so short a kernel differ
 				}
 				if math.Abs(s.CyclesPerInstruction-want) > slack*want+0.1 {
-					t.Errorf("%s %s: %g cycles per instruction, the profiler says %g", name, k.Launch.Base, s.CyclesPerInstruction, want)
+					t.Errorf("%s %s: %g cycles per instruction, the profiler says %g", name, k.Launch.Base,
+						s.CyclesPerInstruction, want)
 				}
 			}
 		}

@@ -10,9 +10,10 @@ import (
 
 // A Summary is the launches of one kernel: same name, grid, block and device.
 type Summary struct {
-	Launches                        []*Kernel // in the report's order
-	Middle                          *Kernel   // the one of median duration, to stand for all; the first, if none was timed
-	Timed                           int       // launches with a duration; the rest of the fields is of these
+	Launches []*Kernel // in the report's order
+	// the one of median duration, to stand for all; the first, if none was timed
+	Middle                          *Kernel
+	Timed                           int // launches with a duration; the rest of the fields is of these
 	MedianUs, MinUs, MaxUs, TotalUs float64
 	// Spread is the distance of the quartiles over the median: how much launches differ. 0 with fewer than two.
 	Spread float64

@@ -178,7 +178,8 @@ func (k *Kernel) tensorMost(source string) (float64, bool) {
 	}
 	unit, ok1 := matrixUnits[source]
 	p, ok2 := peaks.Find(k.DeviceName(), model.Device{SMs: int32(min(sms, math.MaxInt32))})
-	if !ok1 || !ok2 || p.BoostMHz <= 0 || strings.Contains(p.Name, "GTX 16") { // of these, the table has the vector rate
+	// of these, the table has the vector rate
+	if !ok1 || !ok2 || p.BoostMHz <= 0 || strings.Contains(p.Name, "GTX 16") {
 		return 0, false
 	}
 	v, ok := p.TFLOPs(unit)
@@ -195,5 +196,6 @@ var matrixPerClock = map[int]map[string]float64{
 }
 
 var matrixUnits = map[string]peaks.Unit{
-	"fp16": peaks.MatrixFP16, "bf16": peaks.MatrixBF16, "tf32": peaks.MatrixTF32, "fp8": peaks.MatrixFP8, "fp64": peaks.MatrixFP64,
+	"fp16": peaks.MatrixFP16, "bf16": peaks.MatrixBF16, "tf32": peaks.MatrixTF32, "fp8": peaks.MatrixFP8,
+	"fp64": peaks.MatrixFP64,
 }

@@ -3,7 +3,8 @@ package kernel
 import "testing"
 
 func TestFew(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1: "1", 1.556: "1.56", 4: "4", 9.999: "10", 16.04: "16", 31.96: "32", 100: "100", 280.44: "280", 12345: "12345"} {
+	for v, want := range map[float64]string{0: "0", 1: "1", 1.556: "1.56", 4: "4", 9.999: "10", 16.04: "16",
+		31.96: "32", 100: "100", 280.44: "280", 12345: "12345"} {
 		if got := few(v); got != want {
 			t.Errorf("%g: %s, want %s", v, got, want)
 		}

@@ -20,7 +20,8 @@ func TestAt(t *testing.T) {
 		packed bool
 		short  int // bytes to cut off
 	}{
-		{"plain", small, false, 0}, {"packed", small, true, 0}, {"packed and large", large, true, 0}, {"cut", large, true, 10},
+		{"plain", small, false, 0}, {"packed", small, true, 0}, {"packed and large", large, true, 0},
+		{"cut", large, true, 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file, temp := tt.data, t.TempDir()

@@ -7,7 +7,8 @@ import (
 )
 
 func TestHaving(t *testing.T) {
-	a := &Format{Name: "a", Maker: "A", Fills: []Fill{{Parts: model.PartKernels}, {Parts: model.PartMPI | model.PartOS, With: "--mpi"}, {Parts: model.PartSched, With: "--sched"}}}
+	a := &Format{Name: "a", Maker: "A", Fills: []Fill{{Parts: model.PartKernels},
+		{Parts: model.PartMPI | model.PartOS, With: "--mpi"}, {Parts: model.PartSched, With: "--sched"}}}
 	b := &Format{Name: "b", Maker: "B b", Fills: []Fill{{Parts: model.PartKernels | model.PartSched}}}
 	form := &Format{Name: "form", Fills: []Fill{{Parts: model.PartsAll}}}
 	counters := &Format{Name: "counters", Maker: "C"}

@@ -35,7 +35,8 @@ func Open(ctx context.Context, path string, formats []*Format, opt Options) (*mo
 	}
 	defer src.Close()
 	if f.Read == nil {
-		return nil, fmt.Errorf("%s: is a report on single kernels without a timeline (%s); try lacuna kernel %[1]s", path, f.Title)
+		return nil, fmt.Errorf("%s: is a report on single kernels without a timeline (%s); try lacuna kernel %[1]s",
+			path, f.Title)
 	}
 	return f.trace(ctx, src, opt)
 }
@@ -48,13 +49,15 @@ func OpenProfile(ctx context.Context, path string, formats []*Format, opt Option
 	}
 	defer src.Close()
 	if f.Profile == nil {
-		return nil, fmt.Errorf("%s: is a timeline without kernel counters (%s); try lacuna report %[1]s, which names the kernels worth an ncu run", path, f.Title)
+		return nil, fmt.Errorf("%s: is a timeline without kernel counters (%s); try lacuna report %[1]s, which "+
+			"names the kernels worth an ncu run", path, f.Title)
 	}
 	return f.report(ctx, src, opt)
 }
 
 // OpenEither reads what is at path: a capture or a kernel report. The other is nil.
-func OpenEither(ctx context.Context, path string, formats []*Format, opt Options) (*model.Trace, *profile.Report, error) {
+func OpenEither(ctx context.Context, path string, formats []*Format, opt Options) (*model.Trace, *profile.Report,
+	error) {
 	src, f, err := recognise(ctx, path, formats, opt)
 	if err != nil {
 		return nil, nil, err
@@ -120,7 +123,8 @@ func unknown(src *Source, formats []*Format) error {
 	for _, f := range formats {
 		names = append(names, f.Title)
 	}
-	e := &UnknownError{Path: src.Path, What: "it begins with " + fmt.Sprintf("%.16q", src.Head), Try: "it reads: " + strings.Join(names, "; ")}
+	e := &UnknownError{Path: src.Path, What: "it begins with " + fmt.Sprintf("%.16q", src.Head), Try: "it reads: " +
+		strings.Join(names, "; ")}
 	trimmed := bytes.TrimLeftFunc(src.Head, unicode.IsSpace)
 	switch {
 	case len(src.Head) == 0:

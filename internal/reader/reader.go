@@ -46,11 +46,12 @@ type Fill struct {
 
 // Options says what to read and who wants to know how far it is.
 type Options struct {
-	Need     model.Parts             // 0: everything
-	Progress func(done, total int64) // nil, or called now and then from one goroutine; bytes of the file as it lies (total 0: unknown)
-	Data     []byte                  // nil, or the file's bytes: the path is then only what they are called
-	TempDir  string                  // where unpacked copies go; "": the system's
-	Notice   func(text string)       // nil, or told what takes long or is worth knowing before the end
+	Need model.Parts // 0: everything
+	// nil, or called now and then from one goroutine; bytes of the file as it lies (total 0: unknown)
+	Progress func(done, total int64)
+	Data     []byte            // nil, or the file's bytes: the path is then only what they are called
+	TempDir  string            // where unpacked copies go; "": the system's
+	Notice   func(text string) // nil, or told what takes long or is worth knowing before the end
 }
 
 // Wants says whether any of p is asked for.

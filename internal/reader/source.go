@@ -171,8 +171,8 @@ func (s *Source) At(ctx context.Context) (r io.ReaderAt, size int64, cut bool, e
 	return copied.file, copied.size, cut, err
 }
 
-// File is the path of the unpacked bytes as a plain file, for programs that need one: the file itself, or a copy that is
-// removed when the Source is closed. cut is as with At.
+// File is the path of the unpacked bytes as a plain file, for programs that need one: the file itself, or a copy that
+// is removed when the Source is closed. cut is as with At.
 func (s *Source) File(ctx context.Context) (path string, cut bool, err error) {
 	if f, ok := s.in.(*os.File); ok && s.packing == "" && s.Size > 0 {
 		return f.Name(), false, nil
@@ -200,7 +200,8 @@ func (s *Source) unpack(ctx context.Context, w io.Writer) (cut bool, err error) 
 			return false, fmt.Errorf("%s: unpack: %w", s.Path, err)
 		}
 		if written += int64(n); written > maxPlainBytes {
-			return false, fmt.Errorf("%s: unpacks to over %d GiB; unpack it yourself if that is right", s.Path, int64(maxPlainBytes)>>30)
+			return false, fmt.Errorf("%s: unpacks to over %d GiB; unpack it yourself if that is right", s.Path,
+				int64(maxPlainBytes)>>30)
 		}
 		if s.opt.Progress != nil {
 			s.opt.Progress(s.Done(), s.Size)

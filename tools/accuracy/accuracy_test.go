@@ -32,10 +32,12 @@ func TestTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow, fixed := truth["loop"]["slow"], truth["loop"]["fixed"]
-	if slow.StepMs() != 4 || slow.Noise() != 0.25 || slow.Under["torch"] != 8 || len(slow.Paths) != 2 || slow.Base != "" {
+	if slow.StepMs() != 4 || slow.Noise() != 0.25 || slow.Under["torch"] != 8 || len(slow.Paths) != 2 ||
+		slow.Base != "" {
 		t.Errorf("slow is %+v", slow)
 	}
-	if fixed.Otherwise() != "as one" || fixed.Base != "slow" || !slices.Equal(fixed.Changes(), []string{"drop-syncs", "cuda-graph"}) || fixed.Noise() != 0 {
+	if fixed.Otherwise() != "as one" || fixed.Base != "slow" ||
+		!slices.Equal(fixed.Changes(), []string{"drop-syncs", "cuda-graph"}) || fixed.Noise() != 0 {
 		t.Errorf("fixed is %+v with changes %q", fixed, fixed.Changes())
 	}
 	if alone := truth["alone"]["fixed"]; alone.Base != "" {
@@ -54,7 +56,8 @@ func TestTruth(t *testing.T) {
 	if err := truth.AddFile(runs); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(slow.Runs, []float64{6, 7}) || slow.Under["torch"] != 8 || slow.Rule != "host_sync" || fixed.Base != "slow" || fixed.Changes() != nil {
+	if !slices.Equal(slow.Runs, []float64{6, 7}) || slow.Under["torch"] != 8 || slow.Rule != "host_sync" ||
+		fixed.Base != "slow" || fixed.Changes() != nil {
 		t.Errorf("with runs, slow is %+v, fixed %+v", slow, fixed)
 	}
 	if pad := truth["loop"]["pad"]; pad.Changes() != nil || pad.StepMs() != 1 {
@@ -109,7 +112,8 @@ func TestJudge(t *testing.T) {
 		{"at_limit", "", []report.Finding{finding("launch_bound", 5)}, false},
 		{"at_limit", "", []report.Finding{finding("launch_bound", 0.4)}, true},
 	} {
-		c := &Capture{Variant: &Variant{Rule: test.rule, Base: test.base}, Report: &report.Report{Findings: test.found, Steps: report.Steps{MeanMs: 10}}}
+		c := &Capture{Variant: &Variant{Rule: test.rule, Base: test.base},
+			Report: &report.Report{Findings: test.found, Steps: report.Steps{MeanMs: 10}}}
 		if v := judge(c); v.Right != test.right {
 			t.Errorf("%+v: right is %v: %s", test, v.Right, v.Why)
 		}
@@ -118,7 +122,8 @@ func TestJudge(t *testing.T) {
 
 // The arguments that a page shows are of no one machine, and its own name is not among them.
 func TestShownArguments(t *testing.T) {
-	got := strings.Join(shown([]string{"-unseen", "/a/b/heldout", "-truth", "/x/truth.json", "-o", "-", "-date", "2026-01-01", "-only", "x"}), " ")
+	got := strings.Join(shown([]string{"-unseen", "/a/b/heldout", "-truth", "/x/truth.json", "-o", "-", "-date",
+		"2026-01-01", "-only", "x"}), " ")
 	if want := "-unseen heldout -truth truth.json -only x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -137,7 +142,8 @@ func TestStepsInOne(t *testing.T) {
 		{"periodicity", 63.1, 0, 1},
 		{"nvtx", 63.1, 15.8, 1},
 	} {
-		c := &Capture{Variant: &Variant{Under: map[string]float64{"nsys": test.under}}, Format: "nsys", Report: &report.Report{Steps: report.Steps{Source: test.source, MeanMs: test.meanMs}}}
+		c := &Capture{Variant: &Variant{Under: map[string]float64{"nsys": test.under}}, Format: "nsys",
+			Report: &report.Report{Steps: report.Steps{Source: test.source, MeanMs: test.meanMs}}}
 		if got := c.stepsInOne(); got != test.want {
 			t.Errorf("%+v: %d steps", test, got)
 		}

@@ -26,19 +26,23 @@ import (
 //	go run ./tools/accuracy kernels -unseen DIR     # kernels that were not seen, laid out alike
 func runKernels(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("accuracy kernels", flag.ContinueOnError)
-	corpus := flags.String("corpus", "../shared/corpus/kernel", "folder of CASE/report.ncu-rep and times.csv, seen while the rules were made")
-	out := flags.String("o", "docs/accuracy-kernels.md", "file to write, with casebook-kernels.md beside it; - is stdout")
+	corpus := flags.String("corpus", "../shared/corpus/kernel",
+		"folder of CASE/report.ncu-rep and times.csv, seen while the rules were made")
+	out := flags.String("o", "docs/accuracy-kernels.md",
+		"file to write, with casebook-kernels.md beside it; - is stdout")
 	date := flags.String("date", time.Now().Format(time.DateOnly), "date that the page bears")
 	var unseen paths
 	flags.Var(&unseen, "unseen", "a folder of kernels that were not seen; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	page := &kernelPage{Date: *date, Call: strings.TrimSpace("go run ./tools/accuracy kernels " + strings.Join(shown(args), " "))}
+	page := &kernelPage{Date: *date, Call: strings.TrimSpace("go run ./tools/accuracy kernels " +
+		strings.Join(shown(args), " "))}
 	for i, folder := range append([]string{*corpus}, unseen...) {
 		set, err := measureKernels(ctx, folder)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: no times.csv of kernels there; -corpus and -unseen say where they are (%w)", folder, err)
+			return fmt.Errorf("%s: no times.csv of kernels there; -corpus and -unseen say where they are (%w)", folder,
+				err)
 		}
 		if err != nil {
 			return err
@@ -121,10 +125,12 @@ func byCase(all []kernelTruth) (out [][]kernelTruth) {
 	return out
 }
 
-// diagnoseKernels reads the report of a case, FOLDER/CASE/report.ncu-rep or FOLDER/reports/CASE.ncu-rep, and returns what was found by the beginning of a kernel's name.
+// diagnoseKernels reads the report of a case, FOLDER/CASE/report.ncu-rep or FOLDER/reports/CASE.ncu-rep, and returns
+// what was found by the beginning of a kernel's name.
 func diagnoseKernels(ctx context.Context, folder, name string) (func(prefix string) (measuredKernel, bool), error) {
 	var files []string
-	for _, pattern := range []string{filepath.Join(folder, name, "report.ncu-rep*"), filepath.Join(folder, "reports", name+".ncu-rep*")} {
+	for _, pattern := range []string{filepath.Join(folder, name, "report.ncu-rep*"),
+		filepath.Join(folder, "reports", name+".ncu-rep*")} {
 		some, err := filepath.Glob(pattern)
 		if err != nil {
 			return nil, err
@@ -145,7 +151,8 @@ func diagnoseKernels(ctx context.Context, folder, name string) (func(prefix stri
 	found := kernelrules.Diagnose(all)
 	return func(prefix string) (measuredKernel, bool) {
 		for i, k := range all {
-			if strings.HasPrefix(strings.TrimPrefix(k.Launch.Name, "void "), prefix) || strings.HasPrefix(k.Launch.Base, prefix) {
+			if strings.HasPrefix(strings.TrimPrefix(k.Launch.Name, "void "), prefix) ||
+				strings.HasPrefix(k.Launch.Base, prefix) {
 				us, _ := k.Microseconds()
 				return measuredKernel{ProfiledUs: us, Found: found[i].All, Vendor: vendorOf(k.Launch)}, true
 			}
@@ -156,7 +163,10 @@ func diagnoseKernels(ctx context.Context, folder, name string) (func(prefix stri
 
 // rank is the place of the first finding that names the fault, from 1; 0: none does.
 func (k *measuredKernel) rank() int {
-	return 1 + slices.IndexFunc(k.Found, func(f kernelrules.Finding) bool { return slices.Contains(k.Rules, f.Rule.ID) })
+	return 1 + slices.IndexFunc(k.Found, func(f kernelrules.Finding) bool {
+		return slices.Contains(k.Rules,
+			f.Rule.ID)
+	})
 }
 
 // highOnes is the findings that claim a fifth of the time or more with a confidence of a half or more.

@@ -39,15 +39,18 @@ func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
 
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
-	corpus := flags.String("corpus", "../shared/corpus/system", "folder of CASE/VARIANT captures with CASE/truth.json, seen while lacuna was made")
+	corpus := flags.String("corpus", "../shared/corpus/system",
+		"folder of CASE/VARIANT captures with CASE/truth.json, seen while lacuna was made")
 	out := flags.String("o", "docs/accuracy.md", "file to write; - is stdout")
 	only := flags.String("only", "", "regular expression over CASE")
 	date := flags.String("date", time.Now().Format(time.DateOnly), "date that the page bears")
-	truth := flags.String("truth", "bench/gpu/results/truth-h200.json", "timings without a profiler, of more runs and more variants; none if it is not there")
+	truth := flags.String("truth", "bench/gpu/results/truth-h200.json",
+		"timings without a profiler, of more runs and more variants; none if it is not there")
 	var again, unseen, elsewhere paths
 	flags.Var(&again, "again", "a folder of captures of the same programs, made anew; may be repeated")
 	flags.Var(&unseen, "unseen", "a folder of captures of programs that were not seen; may be repeated")
-	flags.Var(&elsewhere, "elsewhere", "a folder of captures made on another host, whose timings are in its own truth.json files; may be repeated")
+	flags.Var(&elsewhere, "elsewhere", "a folder of captures made on another host, whose timings are in its own "+
+		"truth.json files; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

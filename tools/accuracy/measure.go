@@ -20,9 +20,10 @@ type Capture struct {
 	SelfPct float64
 	Now     Estimate // the step without the profiler
 	Report  *report.Report
-	Steps   int      // how many of the program's steps what was taken for one holds: more than one where only a rhythm marks them
-	Again   *Again   // the repair made once more, where it was made already
-	Cure    *Variant // the program with what was planted repaired; nil if it was not timed
+	// how many of the program's steps what was taken for one holds: more than one where only a rhythm marks them
+	Steps int
+	Again *Again   // the repair made once more, where it was made already
+	Cure  *Variant // the program with what was planted repaired; nil if it was not timed
 }
 
 // Again is a repair applied to the program that has it: it must gain nothing.
@@ -69,8 +70,8 @@ func (v *Variant) drained() bool {
 
 const drainedWhy = "loader workers: the steps captured are not those of a long run"
 
-// UnderTruth is the repaired step as a share of the step before, both as captured with the tool: steps of the device. Where the
-// repaired program was not captured, it is by the program's own clock; 0 if that was not read.
+// UnderTruth is the repaired step as a share of the step before, both as captured with the tool: steps of the device.
+// Where the repaired program was not captured, it is by the program's own clock; 0 if that was not read.
 func (p *Prediction) UnderTruth() float64 {
 	if p.After == nil || p.After.Why != "" || p.Fixed.drained() || p.Report.Steps.MeanMs == 0 {
 		return p.ClockTruth()
@@ -81,8 +82,8 @@ func (p *Prediction) UnderTruth() float64 {
 // measuredMs is the mean step of the device as captured.
 func (c *Capture) measuredMs() float64 { return c.perStep(c.Report.Steps.MeanMs, 0, 0).Ms }
 
-// ClockTruth is the same by the program's own clock while it was captured, which holds the filling and draining of the queue; 0 if
-// either was not captured.
+// ClockTruth is the same by the program's own clock while it was captured, which holds the filling and draining of
+// the queue; 0 if either was not captured.
 func (p *Prediction) ClockTruth() float64 {
 	if p.Fixed.drained() || p.Variant.Under[p.Format] == 0 {
 		return 0
@@ -157,7 +158,8 @@ func ask(ctx context.Context, job *engine.Job, texts []string) (x *report.WhatIf
 // again asks what the repair that a variant has would gain once more; nil if it is no repair.
 func again(ctx context.Context, job *engine.Job, c *Capture) (*Again, error) {
 	v := c.Variant
-	leavesRange := func(change string) bool { return strings.HasPrefix(change, "drop-range:") } // something else may be left in it
+	// something else may be left in it
+	leavesRange := func(change string) bool { return strings.HasPrefix(change, "drop-range:") }
 	if v.Base == "" || len(v.Changes()) == 0 || v.Otherwise() != "" || slices.ContainsFunc(v.Changes(), leavesRange) {
 		return nil, nil
 	}
@@ -169,8 +171,8 @@ func again(ctx context.Context, job *engine.Job, c *Capture) (*Again, error) {
 	return a, err
 }
 
-// stepsInOne is how many steps of the program lie in one that was found by rhythm, where the program's own clock says that
-// it is a whole number: without markers nothing tells a step from a few.
+// stepsInOne is how many steps of the program lie in one that was found by rhythm, where the program's own clock says
+// that it is a whole number: without markers nothing tells a step from a few.
 func (c *Capture) stepsInOne() int {
 	under := c.Under[c.Format]
 	if source := c.Report.Steps.Source; under <= 0 || source != "periodicity" && source != "none" {

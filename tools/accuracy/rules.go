@@ -14,9 +14,10 @@ const noiseShare = 0.05
 
 // sameFault is rules that are as right as the one that truth.json names, with the reason.
 var sameFault = map[string][]string{
-	"forward_heavy": {"host_sync", "pageable_copy"}, // the forward pass is long because every layer copies its output to the host and waits
-	"llm_decode":    {"launch_bound"},               // the same, by another name
-	"dtype_churn":   {"unfused_elementwise"},        // casts are elementwise kernels
+	// the forward pass is long because every layer copies its output to the host and waits
+	"forward_heavy": {"host_sync", "pageable_copy"},
+	"llm_decode":    {"launch_bound"},        // the same, by another name
+	"dtype_churn":   {"unfused_elementwise"}, // casts are elementwise kernels
 }
 
 // notThere is captures that do not hold the fault of their program, with the reason: they are not judged.
@@ -42,7 +43,8 @@ func judge(c *Capture) Verdict {
 	}
 	if v.Base && c.Cure != nil && !byPresence(c.Rule) {
 		if gain := 1 - c.Cure.StepMs()/c.Variant.StepMs(); gain < leastGain {
-			v.Out = fmt.Sprintf("the planted fault costs nothing there: its fix saves %.1f %% by the program's own timer", 100*gain)
+			v.Out = fmt.Sprintf("the planted fault costs nothing there: its fix saves %.1f %% by the program's "+
+				"own timer", 100*gain)
 		}
 	}
 	for i := range c.Report.Findings {
@@ -55,7 +57,8 @@ func judge(c *Capture) Verdict {
 	v.Right = true
 	for i := range c.Report.Findings {
 		if f := &c.Report.Findings[i]; promises(c.Report, f) && (isLimit(c.Rule) || isFault(c, f.Rule)) {
-			v.Right, v.Why = false, fmt.Sprintf("%s promises %.2f ms of %.2f", f.Rule, f.RecoverableMs, stepOf(c.Report))
+			v.Right, v.Why = false, fmt.Sprintf("%s promises %.2f ms of %.2f", f.Rule, f.RecoverableMs,
+				stepOf(c.Report))
 		}
 	}
 	return v
@@ -67,7 +70,8 @@ func planted(c *Capture, found []string) (bool, string) {
 	if byPresence(c.Rule) {
 		first = found
 	}
-	if c.Rule == "cold_start" && len(c.Report.Steps.Startup) > 0 || slices.ContainsFunc(first, func(rule string) bool { return isFault(c, rule) }) {
+	if c.Rule == "cold_start" && len(c.Report.Steps.Startup) > 0 ||
+		slices.ContainsFunc(first, func(rule string) bool { return isFault(c, rule) }) {
 		return true, ""
 	}
 	if len(found) == 0 {

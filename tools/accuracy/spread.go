@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A reach is how far a truth lies from its estimate as a share of the distance to the bound on its side: up to 1 it is within.
+// A reach is how far a truth lies from its estimate as a share of the distance to the bound on its side: up to 1 it
+// is within.
 type reach struct {
 	program string
 	share   float64
@@ -37,18 +38,23 @@ func needed(all []reach, without string) float64 {
 	return quantile(v, wanted)
 }
 
-// spread is a table of what was predicted over all folders: by what bounds would have to be multiplied so that they hold nine truths in
-// ten, found without one program, and how many truths of the program left out they then hold.
+// spread is a table of what was predicted over all folders: by what bounds would have to be multiplied so that they
+// hold nine truths in ten, found without one program, and how many truths of the program left out they then hold.
 func (p *Page) spread(b *strings.Builder) {
 	kinds := []struct {
 		what string
 		of   func(*Set) []reach
 	}{
 		{"the step as it is, without a tool", (*Set).nowReach},
-		{"changes of the schedule, without a tool", func(s *Set) []reach { return s.reaches("scheduling", (*Prediction).free) }},
+		{"changes of the schedule, without a tool",
+			func(s *Set) []reach { return s.reaches("scheduling", (*Prediction).free) }},
 		{"other kernels, without a tool", func(s *Set) []reach { return s.reaches("kernels", (*Prediction).free) }},
-		{"changes of the schedule, under the same tool", func(s *Set) []reach { return s.reaches("scheduling", (*Prediction).under) }},
-		{"other kernels, under the same tool", func(s *Set) []reach { return s.reaches("kernels", (*Prediction).under) }},
+		{"changes of the schedule, under the same tool",
+			func(s *Set) []reach { return s.reaches("scheduling", (*Prediction).under) }},
+		{"other kernels, under the same tool", func(s *Set) []reach {
+			return s.reaches("kernels",
+				(*Prediction).under)
+		}},
 	}
 	var rows [][]string
 	for _, k := range kinds {
@@ -72,13 +78,18 @@ func (p *Page) spread(b *strings.Builder) {
 		if len(programs) < 2 {
 			continue
 		}
-		rows = append(rows, []string{k.what, fmt.Sprint(len(programs)), fmt.Sprintf("%d of %d", inside, len(all)), share(float64(inside) / float64(len(all))),
-			fmt.Sprintf("%.2f", needed(all, "")), fmt.Sprintf("%.2f to %.2f", low, high), fmt.Sprintf("%d of %d", left, len(all))})
+		rows = append(rows, []string{k.what, fmt.Sprint(len(programs)), fmt.Sprintf("%d of %d", inside, len(all)),
+			share(float64(inside) / float64(len(all))),
+			fmt.Sprintf("%.2f", needed(all, "")), fmt.Sprintf("%.2f to %.2f", low, high),
+			fmt.Sprintf("%d of %d", left, len(all))})
 	}
 	if len(rows) == 0 {
 		return
 	}
-	b.WriteString("\n## Whether the ranges are wide enough\n\nAll folders together. *Wanted*: by what the bounds' distances from the estimate would have to be multiplied to hold\nnine truths in ten; under 1, the ranges are wide enough. *Leave one out*: the same from all programs but one, and\nhow many truths of the program that was left out it holds.\n\n")
+	b.WriteString("\n## Whether the ranges are wide enough\n\nAll folders together. *Wanted*: by what the bounds' " +
+		"distances from the estimate would have to be multiplied to hold\nnine truths in ten; under 1, the ranges " +
+		"are wide enough. *Leave one out*: the same from all programs but one, and\nhow many truths of the program " +
+		"that was left out it holds.\n\n")
 	table(b, []string{"what", "programs", "in range", "", "wanted", "leave one out", "holds"}, "lrrrrrr", rows)
 }
 

@@ -54,12 +54,14 @@ func quantile(v []float64, q float64) float64 {
 	return stat.Quantile(slices.Sorted(slices.Values(v)), q)
 }
 
-// row is the tally as cells of a table: number, mean, median and largest error, truths inside, median width of the ranges.
+// row is the tally as cells of a table: number, mean, median and largest error, truths inside, median width of the
+// ranges.
 func (t *Tally) row(what string) []string {
 	if t.Len() == 0 {
 		return []string{what, "0", "-", "-", "-", "-", "-"}
 	}
-	return []string{what, fmt.Sprint(t.Len()), share(t.mean()), share(quantile(t.errors, 0.5)), share(quantile(t.errors, 1)),
+	return []string{what, fmt.Sprint(t.Len()), share(t.mean()), share(quantile(t.errors, 0.5)),
+		share(quantile(t.errors, 1)),
 		fmt.Sprintf("%d of %d", t.inside, t.Len()), share(quantile(t.widths, 0.5))}
 }
 

@@ -35,29 +35,35 @@ func (s *Set) predictions(b *strings.Builder) {
 	if len(s.Predictions) == 0 {
 		return
 	}
-	b.WriteString("\n### The step after a fix\n\nUnder the same tool: the step after as a share of the step before. Without: ms. Noise: half of what lies between the\nfastest and the slowest timing of the fixed program.\n\n")
+	b.WriteString("\n### The step after a fix\n\nUnder the same tool: the step after as a share of the step " +
+		"before. Without: ms. Noise: half of what lies between the\nfastest and the slowest timing of the fixed " +
+		"program.\n\n")
 	var rows [][]string
 	for _, p := range s.Predictions {
-		row := []string{p.Case + " " + p.Variant.Name + " → " + p.Fixed.Name, "`" + strings.Join(p.Changes, " ") + "`", p.Format}
+		row := []string{p.Case + " " + p.Variant.Name + " → " + p.Fixed.Name, "`" + strings.Join(p.Changes, " ") + "`",
+			p.Format}
 		if p.WhyNot != "" {
 			rows = append(rows, append(row, "not predicted: "+p.WhyNot, "", "", "", "", "", "", ""))
 			continue
 		}
 		row = append(row, fmt.Sprintf("%+.2f", p.SelfPct))
 		if truth := p.UnderTruth(); truth > 0 {
-			row = append(row, p.Under.String()+" / "+digits(truth), signed(ErrorOf(p.Under.Ms, truth)), inside(p.Under.Holds(truth)))
+			row = append(row, p.Under.String()+" / "+digits(truth), signed(ErrorOf(p.Under.Ms, truth)),
+				inside(p.Under.Holds(truth)))
 		} else {
 			row = append(row, p.Under.String(), "-", "-")
 		}
 		if truth := p.FreeTruth(); truth > 0 {
-			row = append(row, p.Free.String()+" / "+digits(truth), signed(ErrorOf(p.Free.Ms, truth)), inside(p.Free.Holds(truth)),
+			row = append(row, p.Free.String()+" / "+digits(truth), signed(ErrorOf(p.Free.Ms, truth)),
+				inside(p.Free.Holds(truth)),
 				p.gainCell(), share(p.Fixed.Noise()))
 		} else {
 			row = append(row, p.Free.String(), "-", "-", "-", "-")
 		}
 		rows = append(rows, row)
 	}
-	table(b, []string{"case", "change", "format", "self-error %", "under the tool: predicted / measured", "error", "", "without: predicted / measured", "error", "", "gain: predicted / true", "noise"}, "lllrrrlrrlrr", rows)
+	table(b, []string{"case", "change", "format", "self-error %", "under the tool: predicted / measured", "error", "",
+		"without: predicted / measured", "error", "", "gain: predicted / true", "noise"}, "lllrrrlrrlrr", rows)
 }
 
 // gainCell is the gain as predicted and as it was, with its error.
@@ -90,7 +96,8 @@ func (s *Set) controls(b *strings.Builder) {
 		if c.vain() {
 			said += " **(false promise)**"
 		}
-		rows = append(rows, []string{c.Case + " " + c.Variant.Name, c.Format, "`" + strings.Join(c.Again.Changes, " ") + "`", said})
+		rows = append(rows, []string{c.Case + " " + c.Variant.Name, c.Format, "`" +
+			strings.Join(c.Again.Changes, " ") + "`", said})
 	}
 	if len(rows) > 0 {
 		b.WriteString("Applied to the program that has it already, a change must find nothing, or gain nothing.\n\n")
@@ -110,7 +117,8 @@ func (s *Set) captures(b *strings.Builder) {
 			rows = append(rows, append(row, "not judged: "+c.Why, "", "", "", ""))
 			continue
 		}
-		row = append(row, fmt.Sprintf("%+.2f", c.SelfPct), digits(c.perStep(c.Report.Steps.MeanMs, 0, 0).Ms), c.Now.String())
+		row = append(row, fmt.Sprintf("%+.2f", c.SelfPct), digits(c.perStep(c.Report.Steps.MeanMs, 0, 0).Ms),
+			c.Now.String())
 		switch truth := c.StepMs(); {
 		case truth == 0:
 			row = append(row, "-", "-")
@@ -121,7 +129,8 @@ func (s *Set) captures(b *strings.Builder) {
 		}
 		rows = append(rows, row)
 	}
-	table(b, []string{"case", "format", "self-error %", "measured ms", "without the profiler, ms", "true ms", "error"}, "llrrrrl", rows)
+	table(b, []string{"case", "format", "self-error %", "measured ms", "without the profiler, ms", "true ms", "error"},
+		"llrrrrl", rows)
 }
 
 // verdicts is what was found in each capture beside what was planted.

@@ -55,7 +55,8 @@ func (v *Variant) Changes() []string {
 	return out
 }
 
-// Otherwise is how the variant differs from what its change says, "" if it does not: "as TF32". Then it is no truth of it.
+// Otherwise is how the variant differs from what its change says, "" if it does not: "as TF32". Then it is no truth
+// of it.
 func (v *Variant) Otherwise() string {
 	_, note, _ := strings.Cut(v.Change, ", ")
 	return note
@@ -63,10 +64,14 @@ func (v *Variant) Otherwise() string {
 
 // repairs is the change that `fixed` is to `slow` in cases whose truth does not say it.
 var repairs = map[string]string{
-	"data_loading": "prefetch:data_load@12", "tiny_kernels": "cuda-graph", "llm_decode": "cuda-graph", "pageable_copies": "pin",
-	"copy_not_overlapped": "overlap-copies", "alloc_churn": "drop-allocs", "host_sync": "drop-syncs", "forward_heavy": "drop-syncs",
-	"looped_optimizer": "fuse-optimizer", "stream_serialization": "drop-stream-waits", "periodic_stall": "drop-range:checkpoint",
-	"unfused_elementwise": "fuse:elementwise", "fp32_matmul": "tensor-cores", "dtype_churn": "drop-casts", "unfused_attention": "fuse-attention",
+	"data_loading": "prefetch:data_load@12", "tiny_kernels": "cuda-graph", "llm_decode": "cuda-graph",
+	"pageable_copies":     "pin",
+	"copy_not_overlapped": "overlap-copies", "alloc_churn": "drop-allocs", "host_sync": "drop-syncs",
+	"forward_heavy":    "drop-syncs",
+	"looped_optimizer": "fuse-optimizer", "stream_serialization": "drop-stream-waits",
+	"periodic_stall":      "drop-range:checkpoint",
+	"unfused_elementwise": "fuse:elementwise", "fp32_matmul": "tensor-cores", "dtype_churn": "drop-casts",
+	"unfused_attention": "fuse-attention",
 }
 
 // formats is the captures of a variant, by the name of their tool in truth.json.
@@ -170,9 +175,9 @@ func (t Truth) addCase(name string, text []byte) error {
 	return nil
 }
 
-// AddFile adds what bench/gpu measured: several runs of each variant in processes of their own, which are better truth
-// than the windows of one, and what each variant is to its base. What steps took under a tool is left out: that holds for the
-// captures of those runs only, and these have a truth.json of their own.
+// AddFile adds what bench/gpu measured: several runs of each variant in processes of their own, which are better
+// truth than the windows of one, and what each variant is to its base. What steps took under a tool is left out: that
+// holds for the captures of those runs only, and these have a truth.json of their own.
 func (t Truth) AddFile(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

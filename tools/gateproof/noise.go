@@ -86,21 +86,24 @@ var weathers = []weather{
 		}
 		return 1 + 0.2*rng.ExpFloat64()
 	}},
-	{"drift", "a steady rise of 3 % over all runs, which are made in turn", func(_ *rand.Rand, turn, turns int) float64 {
-		return 1 + 0.03*float64(turn)/float64(turns-1)
-	}},
-	{"two clock states", "every second run at random is slower by 15 % (1740 against 1480 MHz: results/INDEX.tsv)", func(rng *rand.Rand, _, _ int) float64 {
-		if rng.IntN(2) == 0 {
-			return 1
-		}
-		return 1.15
-	}},
-	{"modes", "one run in five is slower by 13 % (22.5 and 25.5 ms: newton#2534)", func(rng *rand.Rand, _, _ int) float64 {
-		if rng.IntN(5) > 0 {
-			return 1
-		}
-		return 25.5 / 22.5
-	}},
+	{"drift", "a steady rise of 3 % over all runs, which are made in turn",
+		func(_ *rand.Rand, turn, turns int) float64 {
+			return 1 + 0.03*float64(turn)/float64(turns-1)
+		}},
+	{"two clock states", "every second run at random is slower by 15 % (1740 against 1480 MHz: results/INDEX.tsv)",
+		func(rng *rand.Rand, _, _ int) float64 {
+			if rng.IntN(2) == 0 {
+				return 1
+			}
+			return 1.15
+		}},
+	{"modes", "one run in five is slower by 13 % (22.5 and 25.5 ms: newton#2534)",
+		func(rng *rand.Rand, _, _ int) float64 {
+			if rng.IntN(5) > 0 {
+				return 1
+			}
+			return 25.5 / 22.5
+		}},
 }
 
 // stepsOfRun is how many steps of each run are drawn: their median is the sample.

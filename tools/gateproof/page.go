@@ -63,8 +63,10 @@ func cells[T any](format string, values []T) string {
 func align(n int) string { return strings.Repeat("--:|", n) + "\n" }
 
 func writeRepeats(w io.Writer, pool []measured, trials int) {
-	fmt.Fprintf(w, "\n## The measured runs themselves\n\nTwelve runs of one program, six drawn against the other six, %d draws; of a hundred, how many are called slower.\n\n"+
-		"| loop | CV between runs, %% | CV of steps within a run, %% | %s |\n|---|--:|--:|%s", trials, ruleNames(), align(len(rules)))
+	fmt.Fprintf(w, "\n## The measured runs themselves\n\nTwelve runs of one program, six drawn against the other "+
+		"six, %d draws; of a hundred, how many are called slower.\n\n"+
+		"| loop | CV between runs, %% | CV of steps within a run, %% | %s |\n|---|--:|--:|%s", trials, ruleNames(),
+		align(len(rules)))
 	for i, m := range pool {
 		within := 0.0
 		for _, run := range m.steps {
@@ -79,7 +81,8 @@ func writeRepeats(w io.Writer, pool []measured, trials int) {
 }
 
 func writeAlarms(w io.Writer, pool []measured, suites int) {
-	fmt.Fprintf(w, "\n## False alarms\n\nOf a hundred suites without any change, how many a rule calls slower in at least one measure; %d suites per row.\n\n"+
+	fmt.Fprintf(w, "\n## False alarms\n\nOf a hundred suites without any change, how many a rule calls slower in "+
+		"at least one measure; %d suites per row.\n\n"+
 		"| noise | CV, %% | %s |\n|---|--:|%s", suites, ruleNames(), align(len(rules)))
 	lines := make([]string, len(weathers)*len(levels))
 	worst := make([]float64, len(lines))
@@ -98,12 +101,14 @@ func writeAlarms(w io.Writer, pool []measured, suites int) {
 		io.WriteString(w, l)
 		most, all = math.Max(most, worst[i]), all+worst[i]/float64(len(lines))
 	}
-	fmt.Fprintf(w, "\nOver all %d suites lacuna raises %.2f per hundred; in one row at most %.1f, where the standard error of one per\nhundred is %.1f.\n",
+	fmt.Fprintf(w, "\nOver all %d suites lacuna raises %.2f per hundred; in one row at most %.1f, where the "+
+		"standard error of one per\nhundred is %.1f.\n",
 		len(lines)*suites, all, most, 100*math.Sqrt(0.01*0.99/float64(suites)))
 }
 
 func writePower(w io.Writer, pool []measured, trials int) {
-	fmt.Fprintf(w, "\n## Power\n\nOf a hundred changes of the given size, how many lacuna finds; %d trials per cell, 20 measures judged together.\nChanges of 2 %% and less count as no change.\n\n"+
+	fmt.Fprintf(w, "\n## Power\n\nOf a hundred changes of the given size, how many lacuna finds; %d trials per "+
+		"cell, 20 measures judged together.\nChanges of 2 %% and less count as no change.\n\n"+
 		"| CV, %% | runs per side | %s |\n|--:|--:|%s", trials, cells("%.2g %%", percent(effects)), align(len(effects)))
 	n := len(levels) * len(sides)
 	found := make([][]float64, n)
@@ -123,8 +128,10 @@ func writePower(w io.Writer, pool []measured, trials int) {
 		fmt.Fprintf(w, "| %.1f | %d | %s |\n", 100*levels[i/len(sides)], sides[i%len(sides)], cells("%.0f", row))
 		most = math.Max(most, wrong[i])
 	}
-	fmt.Fprintf(w, "\nWhat is not found is inconclusive: of changes of 3 %% and more at most %.1f of a hundred are called the same, or faster.\n", most)
-	fmt.Fprintf(w, "\nA change of 5 %%, six runs per side, by each rule:\n\n| noise | CV, %% | %s |\n|---|--:|%s", ruleNames(), align(len(rules)))
+	fmt.Fprintf(w, "\nWhat is not found is inconclusive: of changes of 3 %% and more at most %.1f of a hundred are "+
+		"called the same, or faster.\n", most)
+	fmt.Fprintf(w, "\nA change of 5 %%, six runs per side, by each rule:\n\n| noise | CV, %% | %s |\n|---|--:|%s",
+		ruleNames(), align(len(rules)))
 	lines := make([]string, len(weathers)*3)
 	parallel(len(lines), func(i int) {
 		under, level := weathers[i/3], levels[i%3]
@@ -142,17 +149,21 @@ func percent(shares []float64) (out []float64) {
 }
 
 func writeNeeded(w io.Writer, pool []measured, trials int) {
-	fmt.Fprintf(w, "\n## Runs needed\n\nWhere a change of 5 %% is inconclusive with six runs per side, lacuna says how many would decide. That many new runs\nwere made.\n\n"+
-		"| CV, %% | inconclusive with six, of 100 | runs advised, median | of those decided, of 100 |\n|--:|--:|--:|--:|\n")
+	fmt.Fprintf(w, "\n## Runs needed\n\nWhere a change of 5 %% is inconclusive with six runs per side, lacuna says "+
+		"how many would decide. That many new runs\nwere made.\n\n"+
+		"| CV, %% | inconclusive with six, of 100 | runs advised, median | of those decided, of 100 "+
+		"|\n|--:|--:|--:|--:|\n")
 	list := []float64{0.01, 0.02, 0.03, 0.05}
 	lines := make([]string, len(list))
 	parallel(len(list), func(i int) {
 		undecided, needed, decided := neededOf(pool, list[i], 0.05, trials, uint64(7000+i))
 		said, share := "-", "-"
 		if len(needed) > 0 {
-			said, share = fmt.Sprintf("%.0f", medianOf(needed)), fmt.Sprintf("%.0f", 100*float64(decided)/float64(len(needed)))
+			said, share = fmt.Sprintf("%.0f", medianOf(needed)),
+				fmt.Sprintf("%.0f", 100*float64(decided)/float64(len(needed)))
 		}
-		lines[i] = fmt.Sprintf("| %.1f | %.0f | %s | %s |\n", 100*list[i], 100*float64(undecided)/float64(trials), said, share)
+		lines[i] = fmt.Sprintf("| %.1f | %.0f | %s | %s |\n", 100*list[i], 100*float64(undecided)/float64(trials),
+			said, share)
 	})
 	fmt.Fprint(w, strings.Join(lines, "")+"\n")
 }

@@ -16,7 +16,8 @@ const seed = 13
 
 // alarms counts, for each rule, the suites in which it says "slower" of any measure although nothing changed, and the
 // measures of which it says so.
-func alarms(pool []measured, level float64, under weather, runs, suites int, stream uint64) (ofSuites, ofMeasures []int) {
+func alarms(pool []measured, level float64, under weather, runs, suites int, stream uint64) (ofSuites,
+	ofMeasures []int) {
 	d := &drawer{rand.New(rand.NewPCG(seed, stream)), pool, level, under}
 	ofSuites, ofMeasures = make([]int, len(rules)), make([]int, len(rules))
 	for range suites {
@@ -71,7 +72,8 @@ func verdictsOf(pool []measured, level, effect float64, runs, trials int, stream
 
 // neededOf asks, where six runs leave a change undecided, for the runs that are said to be needed, makes as many anew,
 // and counts how often these decide.
-func neededOf(pool []measured, level, effect float64, trials int, stream uint64) (undecided int, needed []float64, decided int) {
+func neededOf(pool []measured, level, effect float64, trials int, stream uint64) (undecided int, needed []float64,
+	decided int) {
 	d := &drawer{rand.New(rand.NewPCG(seed, stream)), pool, level, weathers[0]}
 	for range trials {
 		before, after := d.pair(6, effect)

@@ -29,7 +29,8 @@ func TestListsAreCurrent(t *testing.T) {
 
 func TestItems(t *testing.T) {
 	for _, test := range []struct{ files, want string }{
-		{"package x\nvar b = Table{Name: \"a\"}\nvar (\n\tn = 5\n\ta, c = Table{Name: `b`}, other{Name: \"x\"}\n)\n", "b a"},
+		{"package x\nvar b = Table{Name: \"a\"}\nvar (\n\tn = 5\n\ta, c = Table{Name: `b`}, other{Name: \"x\"}\n)\n",
+			"b a"},
 		{"package x\nvar a = Table{Title: \"a\"}\n", "a has no Name"},
 		{"package x\nvar a = Table{Name: \"a\"}\nvar b = Table{Name: \"a\"}\n", `Table "a" is declared at`},
 		{"package x\nvar a = &Table{Name: \"a\"}\n", ""}, // of another item: a subcommand
@@ -37,7 +38,8 @@ func TestItems(t *testing.T) {
 		{"package x\nvar a = Table{\n", "expected"},
 	} {
 		dir := t.TempDir()
-		for name, text := range map[string]string{"a.go": test.files, "a_test.go": "broken", listName: "package x\nvar old = Table{Name: \"old\"}\n"} {
+		for name, text := range map[string]string{"a.go": test.files, "a_test.go": "broken",
+			listName: "package x\nvar old = Table{Name: \"old\"}\n"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}

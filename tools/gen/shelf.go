@@ -86,7 +86,8 @@ func (s shelf) items(dir string) ([]item, error) {
 	slices.SortStableFunc(out, func(a, b item) int { return cmp.Compare(a.key, b.key) })
 	for i := 1; i < len(out); i++ {
 		if out[i].key == out[i-1].key {
-			return nil, fmt.Errorf("%s: %s %q is declared at %s already", out[i].place, s.item, out[i].key, out[i-1].place)
+			return nil, fmt.Errorf("%s: %s %q is declared at %s already", out[i].place, s.item, out[i].key,
+				out[i-1].place)
 		}
 	}
 	return out, nil
@@ -203,7 +204,8 @@ func readersList(root string) ([]file, error) {
 		return nil, nil
 	}
 	var b bytes.Buffer
-	b.WriteString(generated + "// Package readers is the shelf of capture formats: one folder each.\npackage readers\n\nimport (\n\t\"lacuna/internal/reader\"\n")
+	b.WriteString(generated + "// Package readers is the shelf of capture formats: one folder each.\npackage " +
+		"readers\n\nimport (\n\t\"lacuna/internal/reader\"\n")
 	for _, f := range folders {
 		fmt.Fprintf(&b, "\t\"lacuna/internal/readers/%s\"\n", f)
 	}

@@ -56,7 +56,9 @@ and seasons, which neither algorithm looks for.
 
 // windows is the series with anomaly windows: everything outside is a false alarm.
 func windows(w io.Writer, list []series, all []finder) {
-	fmt.Fprintf(w, "\n## Anomaly windows (NAB)\n\nWindows with a point found in them, of those marked / points found outside. A level that really moves outside of a\nwindow counts against the finder: the marks are of anomalies.\n\n")
+	fmt.Fprintf(w, "\n## Anomaly windows (NAB)\n\nWindows with a point found in them, of those marked / points "+
+		"found outside. A level that really moves outside of a\nwindow counts against the finder: the marks are of "+
+		"anomalies.\n\n")
 	head(w, "series", "points", "windows", all)
 	for _, s := range list {
 		if s.kind != "human windows" {
@@ -90,7 +92,8 @@ func windows(w io.Writer, list []series, all []finder) {
 
 // repeated is MongoDB's one series laid end to end.
 func repeated(w io.Writer, list []series, all []finder) {
-	fmt.Fprintf(w, "\n## One series again and again (MongoDB)\n\nNumbers of change points. All but the first are 173 points 2, 3, 7 and 14 times; MongoDB's own\nE-divisive with permutations is beside them.\n\n")
+	fmt.Fprintf(w, "\n## One series again and again (MongoDB)\n\nNumbers of change points. All but the first are "+
+		"173 points 2, 3, 7 and 14 times; MongoDB's own\nE-divisive with permutations is beside them.\n\n")
 	head(w, "series", "points", "MongoDB's", all)
 	for _, s := range list {
 		if s.expected < 0 {
@@ -122,7 +125,9 @@ func unlabelled(w io.Writer, list []series, all []finder) {
 
 // simulated is noise of known kind, on which nothing was tuned by hand but falseAlarms.
 func simulated(w io.Writer, all []finder) {
-	fmt.Fprintf(w, "\n## Simulated\n\n%d series per cell. First: series without any change in which something is found (less is better; the aim is 1 %%).\nThen series with one shift in the middle, by standard deviations of the noise, that is found within the margin (more\nis better).\n\n", trials)
+	fmt.Fprintf(w, "\n## Simulated\n\n%d series per cell. First: series without any change in which something is "+
+		"found (less is better; the aim is 1 %%).\nThen series with one shift in the middle, by standard "+
+		"deviations of the noise, that is found within the margin (more\nis better).\n\n", trials)
 	head(w, "noise", "points", "shift", all)
 	for _, d := range draws() {
 		for _, n := range []int{20, 100, 400} {

@@ -95,7 +95,8 @@ func (s *series) label(text string) {
 	case "algorithm+eye":
 		// The row has three readings: two settings of Otava, and its authors' eye.
 		parts := strings.Split(text, ";")
-		s.annotators = []annotator{{"Otava's authors by eye", []int{16, 71, 97}}, {"Otava, 5 %", points(strings.Join(parts[:2], ";"), ";")}}
+		s.annotators = []annotator{{"Otava's authors by eye", []int{16, 71, 97}},
+			{"Otava, 5 %", points(strings.Join(parts[:2], ";"), ";")}}
 	case "algorithm":
 		if _, after, ok := strings.Cut(text, "expects "); ok {
 			if n, err := strconv.Atoi(strings.Fields(after)[0]); err == nil {

@@ -25,7 +25,8 @@ func TestScore(t *testing.T) {
 func TestLabels(t *testing.T) {
 	s := series{kind: "human"}
 	s.label("annotator6: 338 | annotator7: - | annotator9: 159;238")
-	if want := []annotator{{"annotator6", []int{338}}, {"annotator7", nil}, {"annotator9", []int{159, 238}}}; !reflect.DeepEqual(s.annotators, want) {
+	if want := []annotator{{"annotator6", []int{338}}, {"annotator7", nil},
+		{"annotator9", []int{159, 238}}}; !reflect.DeepEqual(s.annotators, want) {
 		t.Errorf("%+v", s.annotators)
 	}
 	s = series{kind: "human windows"}

@@ -76,15 +76,22 @@ var kinetoLayers = []struct {
 	ns                 int64
 }{
 	{"aten::layer_norm", "[[16, 1024, 768], [], [768], [768], []]",
-		"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, false>(int, float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*, float*, float*, c10::BFloat16*)", 16384, 128, 21_000},
+		"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, false>(int, " +
+			"float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*, float*, float*, c10::BFloat16*)",
+		16384, 128, 21_000},
 	{"aten::linear", "[[16, 1024, 768], [2304, 768], [2304]]",
 		"nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNT", 132, 384, 84_000},
 	{"aten::scaled_dot_product_attention", "[[16, 12, 1024, 64], [16, 12, 1024, 64], [16, 12, 1024, 64], [], [], []]",
 		"void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2, cute::tuple<cute::C<1>, cute::C<1>, cute::C<1> >, cute::tuple<cute::C<192>, cute::C<128>, cute::C<64> >, 64, cutlass::bfloat16_t, float, cutlass::arch::Sm90> > > >(flash::FlashAttnFwdSm90::Params)", 1152, 384, 133_000},
 	{"aten::add", "[[16, 1024, 768], [16, 1024, 768], []]",
-		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)", 12288, 128, 17_000},
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, " +
+			"std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)", 12288,
+		128, 17_000},
 	{"aten::gelu", "[[16, 1024, 3072], []]",
-		"void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::{lambda()#4}::operator()() const::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, std::array<char*, 2ul>)", 49152, 128, 46_000},
+		"void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, " +
+			"at::native::GeluType)::{lambda()#2}::operator()() const::{lambda()#4}::operator()() " +
+			"const::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, std::array<char*, 2ul>)", 49152, 128,
+		46_000},
 }
 
 type kinetoWriter struct {

@@ -27,7 +27,8 @@ func TestNsys(t *testing.T) {
 		"select count(*) from CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": 20,
 		"select count(*) from NVTX_EVENTS":                         60,
 		// every activity has its call, and starts after it began
-		"select count(*) from CUPTI_ACTIVITY_KIND_KERNEL k join CUPTI_ACTIVITY_KIND_RUNTIME r using (correlationId) where k.start > r.start": 1000,
+		"select count(*) from CUPTI_ACTIVITY_KIND_KERNEL k join CUPTI_ACTIVITY_KIND_RUNTIME r using " +
+			"(correlationId) where k.start > r.start": 1000,
 	} {
 		got, err := sqlitex.ResultInt64(db.Prep(query))
 		if err != nil || got != want {
@@ -57,7 +58,8 @@ func TestLibcPin(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	if theirs := requires(t, gomod, "modernc.org/libc"); ours != theirs {
-		t.Errorf("go.mod has modernc.org/libc %s, but modernc.org/sqlite %s wants %s: go get modernc.org/libc@%s", ours, version, theirs, theirs)
+		t.Errorf("go.mod has modernc.org/libc %s, but modernc.org/sqlite %s wants %s: go get modernc.org/libc@%s",
+			ours, version, theirs, theirs)
 	}
 }
 

@@ -19,7 +19,8 @@ func loader(n int, gpuNs int) string {
 	end := 0
 	for i := range n {
 		at := i * 1_000_000
-		fmt.Fprintf(&b, "step %d+1000000\nrange %d+790000 make_batch_data\ncall c%d %d+10000 cudaLaunchKernel\n", at, at+10_000, i+1, at+810_000)
+		fmt.Fprintf(&b, "step %d+1000000\nrange %d+790000 make_batch_data\ncall c%d %d+10000 cudaLaunchKernel\n", at,
+			at+10_000, i+1, at+810_000)
 		start := max(at+822_100, end+1_200)
 		end = start + gpuNs
 		fmt.Fprintf(&b, "kernel c%d %d+%d gemm\n", i+1, start, gpuNs)
@@ -36,7 +37,8 @@ func of(t *testing.T, events string) *facts.Facts {
 	return facts.Of(trace)
 }
 
-// reportOn is the report of a job with the diagnosis of the capture at place self, and of its kernels what inside says; nil: nothing.
+// reportOn is the report of a job with the diagnosis of the capture at place self, and of its kernels what inside
+// says; nil: nothing.
 func reportOn(t *testing.T, in []*facts.Facts, self int, inside *kernelreport.Report) *report.Report {
 	t.Helper()
 	d, err := Of(in, self)
@@ -72,7 +74,8 @@ func whatIf(t *testing.T, in []*facts.Facts, self int, changes ...string) (*repo
 // half of what making a batch takes.
 func TestPrefetch(t *testing.T) {
 	f := of(t, loader(6, 100_000))
-	for change, wantMs := range map[string]float64{"prefetch:make_batch_data": 0.210, "prefetch:make_batch_data@2": 0.395} {
+	for change, wantMs := range map[string]float64{"prefetch:make_batch_data": 0.210,
+		"prefetch:make_batch_data@2": 0.395} {
 		w, err := whatIf(t, []*facts.Facts{f}, 0, change)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +84,8 @@ func TestPrefetch(t *testing.T) {
 			t.Errorf("measured %v, self-error %v %%", w.MeasuredStepMs, w.SelfErrorPct)
 		}
 		// A worker may be slower than the main thread, so the estimate with workers lies above the share.
-		if w.Unprofiled.PredictedMs < wantMs*0.999 || w.Unprofiled.PredictedMs > wantMs*1.2 || w.Unprofiled.LowMs > wantMs || !w.Changes[0].Applied {
+		if w.Unprofiled.PredictedMs < wantMs*0.999 || w.Unprofiled.PredictedMs > wantMs*1.2 ||
+			w.Unprofiled.LowMs > wantMs || !w.Changes[0].Applied {
 			t.Errorf("%s: predicted %+v, want about %v", change, w.Unprofiled, wantMs)
 		}
 	}
@@ -98,7 +102,8 @@ func TestNoMatchIsAnAnswer(t *testing.T) {
 }
 
 func TestUnknownChange(t *testing.T) {
-	if _, err := whatIf(t, []*facts.Facts{of(t, loader(6, 100_000))}, 0, "faster"); err == nil || !strings.Contains(err.Error(), "prefetch") {
+	if _, err := whatIf(t, []*facts.Facts{of(t, loader(6, 100_000))}, 0, "faster"); err == nil ||
+		!strings.Contains(err.Error(), "prefetch") {
 		t.Errorf("error is %v, want the list of changes", err)
 	}
 }
@@ -116,7 +121,8 @@ func TestCannot(t *testing.T) {
 	}
 }
 
-// TestFindings: the wait for batches is found and priced; where the GPU is busy all the time the same ranges are nobody's fault.
+// TestFindings: the wait for batches is found and priced; where the GPU is busy all the time the same ranges are
+// nobody's fault.
 func TestFindings(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -138,7 +144,8 @@ func TestFindings(t *testing.T) {
 		if !test.fires {
 			continue
 		}
-		if found.Severity != "high" || math.Abs(found.RecoverableMs-0.79) > 0.02 || found.GainLowMs <= 0 || !strings.HasPrefix(found.Change, "prefetch:make_batch_data") {
+		if found.Severity != "high" || math.Abs(found.RecoverableMs-0.79) > 0.02 || found.GainLowMs <= 0 ||
+			!strings.HasPrefix(found.Change, "prefetch:make_batch_data") {
 			t.Errorf("%s: finding is %+v", test.name, *found)
 		}
 		if r.AfterAll == nil || r.AfterAll.StepMs > 0.25 || r.AfterAll.BoundBy == "" {
@@ -160,7 +167,8 @@ func launching(n int) string {
 		for k := range 40 {
 			corr++
 			call := at + 1_000 + 25_000*k
-			fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel c%d %d+2000 k%d\n", corr, call, corr, call+7_100, k)
+			fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel c%d %d+2000 k%d\n", corr, call, corr, call+
+				7_100, k)
 		}
 		fmt.Fprintf(&b, "call %d+6000 cudaStreamSynchronize\n", at+1_003_000)
 	}

@@ -33,7 +33,8 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 	if !ok {
 		return err
 	}
-	out.Abstained = append(out.Abstained, report.Abstained{Rule: "whatif", Kind: report.CannotReplay, Reason: why.Why, Missing: "what a replay needs", GetItWith: why.Try})
+	out.Abstained = append(out.Abstained, report.Abstained{Rule: "whatif", Kind: report.CannotReplay, Reason: why.Why,
+		Missing: "what a replay needs", GetItWith: why.Try})
 	for i := range found.All {
 		x := &found.All[i]
 		f := finding(x)
@@ -61,7 +62,8 @@ func because(k *replay.Pricer, f *facts.Facts) map[string]float64 {
 		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	causes = causes[:min(len(causes), maxCauses)]
-	for _, plain := range facts.PlainCauses() { // a synchronisation shows little idle time inside it and much because of it
+	// a synchronisation shows little idle time inside it and much because of it
+	for _, plain := range facts.PlainCauses() {
 		if !slices.Contains(causes, plain) {
 			causes = append(causes, plain)
 		}
@@ -111,8 +113,11 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 		}
 		refused = ""
 		if d.unsure {
-			out.Abstained = append(out.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure, Reason: fmt.Sprintf("the gain of %s is unknown: the replay is %.1f %% off", change, 100*math.Abs(d.k.SelfError)),
-				Missing: "waits between streams or threads that the capture does not hold", GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
+			out.Abstained = append(out.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure,
+				Reason: fmt.Sprintf("the gain of %s is unknown: the replay is %.1f %% off", change,
+					100*math.Abs(d.k.SelfError)),
+				Missing:   "waits between streams or threads that the capture does not hold",
+				GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
 			d.unpriced(f, x, fmt.Sprintf("not priced: the replay is %.1f %% off", 100*math.Abs(d.k.SelfError)))
 			return
 		}
@@ -122,10 +127,12 @@ func (d *desk) price(x *rules.Finding, out *report.Judged) {
 		}
 		f.Change, f.Before, f.Assumes = change, before, applied.Assumes
 		if len(before) > 0 {
-			f.Assumes = append(f.Assumes, "after "+strings.Join(before, " and ")+", which it needs first and which is not in the gain")
+			f.Assumes = append(f.Assumes, "after "+strings.Join(before, " and ")+
+				", which it needs first and which is not in the gain")
 		}
 		f.RecoverableMs, f.GainLowMs, f.GainHighMs = price.Gain.Ns/1e6, price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
-		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6, price.Unprofiled.HighNs/1e6
+		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6,
+			price.Unprofiled.HighNs/1e6
 		f.Severity = d.severity(price.Gain.Ns)
 		d.priced = append(d.priced, priced{x, append(slices.Clone(before), change), f, price.Gain.Ns})
 		return
@@ -200,7 +207,8 @@ func (d *desk) severity(gainNs float64) string {
 // rank puts findings in order of what they buy; one that another needs first comes before it.
 func (d *desk) rank() {
 	slices.SortStableFunc(d.priced, func(a, b priced) int {
-		return cmp.Or(cmp.Compare(b.gainNs, a.gainNs), cmp.Compare(a.f.Rule, b.f.Rule), cmp.Compare(a.f.Title, b.f.Title))
+		return cmp.Or(cmp.Compare(b.gainNs, a.gainNs), cmp.Compare(a.f.Rule, b.f.Rule),
+			cmp.Compare(a.f.Title, b.f.Title))
 	})
 	for i := range d.priced {
 		first := d.priced[i].rule.First
@@ -237,7 +245,8 @@ func (d *desk) together(k *replay.Pricer) *report.AfterAll {
 		p.f.AfterOthersMs = (before - last.Unprofiled.Ns) / 1e6
 		before = last.Unprofiled.Ns
 	}
-	return &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6, HighMs: last.Unprofiled.HighNs / 1e6,
+	return &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6,
+		HighMs:  last.Unprofiled.HighNs / 1e6,
 		BoundBy: boundBy(pathOf(k, e))}
 }
 
@@ -270,8 +279,10 @@ func (d *desk) out() []report.Finding {
 
 // finding is what is known of a finding without a price.
 func finding(x *rules.Finding) report.Finding {
-	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit, Confidence: x.Confidence, First: x.First,
-		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC, Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
+	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit,
+		Confidence: x.Confidence, First: x.First,
+		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC,
+		Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {
 		f.Fix = x.Rule.Fix
 	}

@@ -26,8 +26,8 @@ const (
 // maxUnmatched is how many kernels without a report are named, and kernels without a place in the timeline.
 const maxUnmatched = 5
 
-// Kernels joins reports on single kernels to a timeline: each of its kernels that they are about comes with what they say, and with
-// what its fix saves per step, by replay. Most gain per step is first.
+// Kernels joins reports on single kernels to a timeline: each of its kernels that they are about comes with what they
+// say, and with what its fix saves per step, by replay. Most gain per step is first.
 func (x *Diagnosis) Kernels(ctx context.Context, in *kernelreport.Report) ([]report.Kernel, *report.Kernels, error) {
 	if err := x.hold(ctx); err != nil {
 		return nil, nil, err
@@ -139,7 +139,8 @@ func (j *join) sizeOf(row int) size {
 	if row >= min(len(k.GridX), len(k.GridY), len(k.GridZ), len(k.BlockX), len(k.BlockY), len(k.BlockZ)) {
 		return size{}
 	}
-	return size{[3]uint32{uint32(k.GridX[row]), uint32(k.GridY[row]), uint32(k.GridZ[row])}, [3]uint32{uint32(k.BlockX[row]), uint32(k.BlockY[row]), uint32(k.BlockZ[row])}}
+	return size{[3]uint32{uint32(k.GridX[row]), uint32(k.GridY[row]), uint32(k.GridZ[row])},
+		[3]uint32{uint32(k.BlockX[row]), uint32(k.BlockY[row]), uint32(k.BlockZ[row])}}
 }
 
 // match finds for each kernel of the timeline what the reports say of it: by its whole name; else, where the two write
@@ -161,8 +162,14 @@ func (j *join) match() {
 			like  func(n kernelname.Name) bool
 		}{
 			{"name", false, func(n kernelname.Name) bool { return n.Whole == x.name.Whole }},
-			{"words of the name", true, func(n kernelname.Name) bool { return n.Base == x.name.Base && n.Words == x.name.Words }},
-			{"function", false, func(n kernelname.Name) bool { return n.Base == x.name.Base && (n.Bare || x.name.Bare) }},
+			{"words of the name", true, func(n kernelname.Name) bool {
+				return n.Base == x.name.Base &&
+					n.Words == x.name.Words
+			}},
+			{"function", false, func(n kernelname.Name) bool {
+				return n.Base == x.name.Base &&
+					(n.Bare || x.name.Bare)
+			}},
 		} {
 			for i := range names {
 				k := &j.in.Kernels[i]
@@ -205,16 +212,21 @@ func (j *join) kernels() []report.Kernel {
 
 func (j *join) kernel(x *timed) report.Kernel {
 	k := x.of
-	out := report.Kernel{Name: x.text, CallsPerStep: float64(x.n) * j.perStep, MsPerStep: float64(x.ns) / 1e6 * j.perStep, ShareOfStep: float64(x.ns) / j.windowNs,
-		MeanUs: float64(x.ns) / 1e3 / float64(max(1, x.n)), ReportUs: k.DurationUs, MatchedBy: x.by, SameSize: float64(x.sameNs) / float64(max(1, x.ns)),
-		Launches: k.Launches, Class: k.Class, ClassWhy: k.ClassWhy, Notes: []string{}, Findings: []report.KernelFinding{}}
+	out := report.Kernel{Name: x.text, CallsPerStep: float64(x.n) * j.perStep,
+		MsPerStep: float64(x.ns) / 1e6 * j.perStep, ShareOfStep: float64(x.ns) / j.windowNs,
+		MeanUs: float64(x.ns) / 1e3 / float64(max(1, x.n)), ReportUs: k.DurationUs, MatchedBy: x.by,
+		SameSize: float64(x.sameNs) / float64(max(1, x.ns)),
+		Launches: k.Launches, Class: k.Class, ClassWhy: k.ClassWhy, Notes: []string{},
+		Findings: []report.KernelFinding{}}
 	if p := nearestRoof(k.Roofline); p != nil {
-		out.Roofline = &report.RoofPlace{Precision: p.Precision, Level: p.Level, Flops: p.Flops, Intensity: p.Intensity, Ceiling: p.Ceiling, RoofPct: p.RoofPct}
+		out.Roofline = &report.RoofPlace{Precision: p.Precision, Level: p.Level, Flops: p.Flops,
+			Intensity: p.Intensity, Ceiling: p.Ceiling, RoofPct: p.RoofPct}
 	}
 	out.Notes = append(out.Notes, notesOf(x)...)
 	for i := range k.Findings {
 		f := &k.Findings[i]
-		o := report.KernelFinding{Rule: f.Rule, Title: f.Title, Confidence: f.Confidence, Healthy: f.Healthy, Evidence: f.Evidence, Fix: f.Fix}
+		o := report.KernelFinding{Rule: f.Rule, Title: f.Title, Confidence: f.Confidence, Healthy: f.Healthy,
+			Evidence: f.Evidence, Fix: f.Fix}
 		if f.PredictedUs > 0 && !f.Healthy && f.SymptomOf == "" && k.DurationUs != nil && *k.DurationUs > 0 {
 			now := *k.DurationUs
 			o.Ratio, o.LowRatio, o.HighRatio = min(1, f.PredictedUs/now), min(1, f.LowUs/now), min(1, f.HighUs/now)
@@ -242,7 +254,8 @@ func notesOf(x *timed) (out []string) {
 	if same := x.in(size{k.Grid, k.Block}); k.DurationUs != nil && same.n > 0 {
 		mean := float64(same.ns) / 1e3 / float64(same.n)
 		if ratio := mean / *k.DurationUs; ratio > farApart || ratio < 1/farApart {
-			out = append(out, fmt.Sprintf("it takes %s here and %s in the report: the data, the clocks or concurrent work differ; shares are taken over, times are not", usText(mean), usText(*k.DurationUs)))
+			out = append(out, fmt.Sprintf("it takes %s here and %s in the report: the data, the clocks or "+
+				"concurrent work differ; shares are taken over, times are not", usText(mean), usText(*k.DurationUs)))
 		}
 	}
 	switch part := float64(x.sameNs) / float64(max(1, x.ns)); {
@@ -251,7 +264,8 @@ func notesOf(x *timed) (out []string) {
 	case x.sameNs == 0:
 		out = append(out, fmt.Sprintf("the report has another size: grid %s, block %s", dims(k.Grid), dims(k.Block)))
 	case part < 0.9:
-		out = append(out, fmt.Sprintf("only %.0f %% of its time is in launches with the report's grid %s and block %s; gains are for those", 100*part, dims(k.Grid), dims(k.Block)))
+		out = append(out, fmt.Sprintf("only %.0f %% of its time is in launches with the report's grid %s and block "+
+			"%s; gains are for those", 100*part, dims(k.Grid), dims(k.Block)))
 	}
 	return out
 }
@@ -272,7 +286,8 @@ func nearestRoof(all []kernelreport.Point) *kernelreport.Point {
 
 // summary is what was matched and what was not.
 func (j *join) summary() *report.Kernels {
-	out := &report.Kernels{Reports: []string{}, Device: j.in.Device.Name, Warnings: []string{}, Unmatched: []report.UnmatchedTime{}, NotInTrace: []string{}}
+	out := &report.Kernels{Reports: []string{}, Device: j.in.Device.Name, Warnings: []string{},
+		Unmatched: []report.UnmatchedTime{}, NotInTrace: []string{}}
 	for _, in := range j.in.Inputs {
 		out.Reports = append(out.Reports, in.Path)
 	}
@@ -282,7 +297,9 @@ func (j *join) summary() *report.Kernels {
 	for _, x := range j.all {
 		if x.of == nil {
 			if len(out.Unmatched) < maxUnmatched {
-				out.Unmatched = append(out.Unmatched, report.UnmatchedTime{Name: x.text, MsPerStep: float64(x.ns) / 1e6 * j.perStep, ShareOfStep: float64(x.ns) / j.windowNs})
+				out.Unmatched = append(out.Unmatched,
+					report.UnmatchedTime{Name: x.text, MsPerStep: float64(x.ns) / 1e6 * j.perStep,
+						ShareOfStep: float64(x.ns) / j.windowNs})
 			}
 			continue
 		}
@@ -316,7 +333,9 @@ func (j *join) otherDevice() []string {
 	}
 	for _, name := range there {
 		if name != "" && len(here) > 0 && !slices.ContainsFunc(here, func(h string) bool { return sameGPU(h, name) }) {
-			return []string{fmt.Sprintf("ANOTHER GPU: the timeline is of %s, the kernel report of %s; classes and gains may not carry over: profile the kernels on the timeline's GPU", strings.Join(here, " and "), name)}
+			return []string{fmt.Sprintf("ANOTHER GPU: the timeline is of %s, the kernel report of %s; classes and "+
+				"gains may not carry over: profile the kernels on the timeline's GPU", strings.Join(here, " and "),
+				name)}
 		}
 	}
 	return nil

@@ -23,9 +23,11 @@ func bound(n int) string {
 			at, ns int
 			name   string
 			grid   int
-		}{{0, 600_000, "void big<(int)4>(float *)", 100}, {600_000, 300_000, "mid(float*, int)", 64}, {900_000, 90_000, "mid(float*, int)", 8}, {990_000, 10_000, "tiny(int)", 1}} {
+		}{{0, 600_000, "void big<(int)4>(float *)", 100}, {600_000, 300_000, "mid(float*, int)", 64},
+			{900_000, 90_000, "mid(float*, int)", 8}, {990_000, 10_000, "tiny(int)", 1}} {
 			c++ // the host waits for all of it below
-			fmt.Fprintf(&b, "call c%d %d+1000 cudaLaunchKernel\nkernel c%d grid=%dx1x1 block=256x1x1 %d+%d %q\n", c, at+1000*j, c, k.grid, at+5_000+k.at, k.ns, k.name)
+			fmt.Fprintf(&b, "call c%d %d+1000 cudaLaunchKernel\nkernel c%d grid=%dx1x1 block=256x1x1 %d+%d %q\n", c,
+				at+1000*j, c, k.grid, at+5_000+k.at, k.ns, k.name)
 		}
 		fmt.Fprintf(&b, "call %d+1000000 cudaDeviceSynchronize\n", at+6_000)
 	}
@@ -34,13 +36,16 @@ func bound(n int) string {
 
 // reportOf is a kernel report as ncu's would be: times of its own, ratios that count.
 func reportOf(device string, kernels ...kernelreport.Kernel) *kernelreport.Report {
-	return &kernelreport.Report{Inputs: []kernelreport.Input{{Path: "k.ncu-rep"}}, Device: kernelreport.Device{Name: device}, Kernels: kernels}
+	return &kernelreport.Report{Inputs: []kernelreport.Input{{Path: "k.ncu-rep"}},
+		Device: kernelreport.Device{Name: device}, Kernels: kernels}
 }
 
 func measured(name string, grid uint32, us, predicted, low, high float64) kernelreport.Kernel {
-	k := kernelreport.Kernel{Name: name, Base: name, Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{256, 1, 1}, DurationUs: &us, Class: "memory:l1"}
+	k := kernelreport.Kernel{Name: name, Base: name, Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{256, 1, 1},
+		DurationUs: &us, Class: "memory:l1"}
 	if predicted > 0 {
-		k.Findings = []kernelreport.Finding{{Rule: "missing_tiling", Title: "it reads twice", Confidence: 0.9, PredictedUs: predicted, LowUs: low, HighUs: high}}
+		k.Findings = []kernelreport.Finding{{Rule: "missing_tiling", Title: "it reads twice", Confidence: 0.9,
+			PredictedUs: predicted, LowUs: low, HighUs: high}}
 	}
 	return k
 }
@@ -50,7 +55,8 @@ func joined(t *testing.T, events string, k *kernelreport.Report) *report.Report 
 	return reportOn(t, []*facts.Facts{of(t, events)}, 0, k)
 }
 
-// A kernel is worth what it takes of the step: the one that could be ten times as fast but takes a hundredth comes last.
+// A kernel is worth what it takes of the step: the one that could be ten times as fast but takes a hundredth comes
+// last.
 func TestKernelsInAStep(t *testing.T) {
 	r := joined(t, bound(8), reportOf("NVIDIA H200",
 		measured("tiny(int)", 1, 10, 1, 1, 2),
@@ -70,12 +76,15 @@ func TestKernelsInAStep(t *testing.T) {
 	}{{0.300, 0.200, 0.400, 1}, {0.150, 0, 0.150, 300. / 390}, {0.009, 0.008, 0.009, 1}} {
 		k := r.Kernels[i]
 		f := k.Findings[0]
-		if math.Abs(f.RecoverableMs-want.gain) > 0.01 || k.RecoverableMs != f.RecoverableMs || math.Abs(k.SameSize-want.sameSize) > 0.001 {
-			t.Errorf("%s: recovers %.4f ms, want about %.3f; same size %.3f", k.Name, f.RecoverableMs, want.gain, k.SameSize)
+		if math.Abs(f.RecoverableMs-want.gain) > 0.01 || k.RecoverableMs != f.RecoverableMs ||
+			math.Abs(k.SameSize-want.sameSize) > 0.001 {
+			t.Errorf("%s: recovers %.4f ms, want about %.3f; same size %.3f", k.Name, f.RecoverableMs, want.gain,
+				k.SameSize)
 		}
 		// The replay's own bounds, of work 5 % faster or 7 % slower, lie around those of the kernel.
 		if f.GainLowMs > want.low+0.01 || f.GainHighMs < want.high-0.01 || f.GainHighMs > want.high*1.2+0.01 {
-			t.Errorf("%s: between %.4f and %.4f ms, want about %.3f to %.3f", k.Name, f.GainLowMs, f.GainHighMs, want.low, want.high)
+			t.Errorf("%s: between %.4f and %.4f ms, want about %.3f to %.3f", k.Name, f.GainLowMs, f.GainHighMs,
+				want.low, want.high)
 		}
 	}
 	if n := r.Kernels[0].Notes; len(n) != 1 || !strings.Contains(n[0], "in the report") {
@@ -102,11 +111,18 @@ func TestAnotherGPU(t *testing.T) {
 
 // What is written differently by another demangler is matched; another instance of the same template is not.
 func TestMatching(t *testing.T) {
-	trace := "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::silu(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul> >(int, std::array<char*, 2ul>)"
+	trace := "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous " +
+		"namespace)::silu(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda(float)#1}, " +
+		"std::array<char*, 2ul> >(int, std::array<char*, 2ul>)"
 	for name, want := range map[string]string{
-		"void at::native::vectorized_elementwise_kernel<(int)4, at::native::<unnamed>::silu(at::TensorIteratorBase &)::[lambda() (instance 1)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, (unsigned long)2>>(int, T2)": "name, grid and block",
-		"void at::native::vectorized_elementwise_kernel<(int)8, at::native::<unnamed>::silu(at::TensorIteratorBase &)::[lambda() (instance 1)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, (unsigned long)2>>(int, T2)": "",
-		"void at::native::vectorized_elementwise_kernel<(int)4, at::native::AddFunctor<float>, std::array<char *, (unsigned long)3>>(int, T2)":                                                                                                     "",
+		"void at::native::vectorized_elementwise_kernel<(int)4, at::native::<unnamed>::silu(at::TensorIteratorBase " +
+			"&)::[lambda() (instance 1)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, " +
+			"(unsigned long)2>>(int, T2)": "name, grid and block",
+		"void at::native::vectorized_elementwise_kernel<(int)8, at::native::<unnamed>::silu(at::TensorIteratorBase " +
+			"&)::[lambda() (instance 1)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, " +
+			"(unsigned long)2>>(int, T2)": "",
+		"void at::native::vectorized_elementwise_kernel<(int)4, at::native::AddFunctor<float>, std::array<char *, " +
+			"(unsigned long)3>>(int, T2)": "",
 		"vectorized_elementwise_kernel": "function, grid and block",
 	} {
 		events := strings.ReplaceAll(bound(4), fmt.Sprintf("%q", "void big<(int)4>(float *)"), fmt.Sprintf("%q", trace))

@@ -10,8 +10,8 @@ import (
 	"lacuna/internal/timeline/rules"
 )
 
-// minMet is the share of collectives that must have been matched for ranks to be replayed together. Captures begin and end at
-// different collectives: it is a share of those of the rank that has fewest.
+// minMet is the share of collectives that must have been matched for ranks to be replayed together. Captures begin
+// and end at different collectives: it is a share of those of the rank that has fewest.
 const minMet = 0.8
 
 // A jobCase is the captures of a job's ranks, to be judged and replayed together.
@@ -55,9 +55,11 @@ func (j *jobCase) whyApart() string {
 	for i := range j.in {
 		switch {
 		case i >= len(m.Parties) || m.Parties[i].In != i:
-			return fmt.Sprintf("%s has collectives of no device or of several, not of one rank", j.name(min(i, len(j.in)-1)))
+			return fmt.Sprintf("%s has collectives of no device or of several, not of one rank",
+				j.name(min(i, len(j.in)-1)))
 		case float64(m.Met[i]) < minMet*float64(fewest):
-			return fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others", m.Met[i], m.Ran[i], j.name(i))
+			return fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others", m.Met[i],
+				m.Ran[i], j.name(i))
 		}
 	}
 	if len(m.Parties) > len(j.in) {
@@ -107,7 +109,8 @@ func (j *jobCase) rules(self int) *rules.Case {
 // name is what the capture at a place is called.
 func (j *jobCase) name(i int) string { return facts.InputName(j.in[i], j.in) }
 
-// applyToRanks makes a change to a program and to all those that it is replayed with. It was made if it was made to one of them.
+// applyToRanks makes a change to a program and to all those that it is replayed with. It was made if it was made to
+// one of them.
 func applyToRanks(c *changes.Change, e *replay.Edit, arg string) (int, error) {
 	if e.Ranks == nil || c.Together {
 		return c.Apply(e, arg)

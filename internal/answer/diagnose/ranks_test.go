@@ -17,8 +17,8 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// ranksOf is two ranks of a loop: each computes for so many µs a step, then both exchange for 100 µs. The second one's clock is
-// 5 ms ahead of the first one's.
+// ranksOf is two ranks of a loop: each computes for so many µs a step, then both exchange for 100 µs. The second
+// one's clock is 5 ms ahead of the first one's.
 func ranksOf(t *testing.T, steps int, computeUs [2]int) []*facts.Facts {
 	t.Helper()
 	var text [2]strings.Builder
@@ -27,10 +27,12 @@ func ranksOf(t *testing.T, steps int, computeUs [2]int) []*facts.Facts {
 		met := max(start[0]+computeUs[0], start[1]+computeUs[1]) + 1
 		for r := range 2 {
 			b, ahead := &text[r], 5000*r
-			fmt.Fprintf(b, "step %dus+20us\ncall c%d %dus+2us cudaLaunchKernel\ncall c%d %dus+2us cudaLaunchKernel\n", ahead+20*i, 2*i+1, ahead+20*i+2, 2*i+2, ahead+20*i+6)
+			fmt.Fprintf(b, "step %dus+20us\ncall c%d %dus+2us cudaLaunchKernel\ncall c%d %dus+2us cudaLaunchKernel\n",
+				ahead+20*i, 2*i+1, ahead+20*i+2, 2*i+2, ahead+20*i+6)
 			fmt.Fprintf(b, "kernel s7 c%d %dus+%dus gemm\n", 2*i+1, ahead+start[r], computeUs[r])
 			at := start[r] + computeUs[r] + 1
-			fmt.Fprintf(b, "kernel s7 c%d %dus+%dus ncclDevKernel_AllReduce_Sum_f32_RING_LL\n", 2*i+2, ahead+at, met+100-at)
+			fmt.Fprintf(b, "kernel s7 c%d %dus+%dus ncclDevKernel_AllReduce_Sum_f32_RING_LL\n", 2*i+2, ahead+at, met+
+				100-at)
 			start[r] = met + 101
 		}
 	}
@@ -52,8 +54,10 @@ func TestRanksTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(x.SelfErrorPct) > 0.5 || !x.Changes[0].Applied || math.Abs(x.MeasuredStepMs-test.nowMs) > 0.001 || math.Abs(x.PredictedMs-test.wantMs) > 0.005 {
-			t.Errorf("%s: %.3f ms -> %.3f ms, self-error %.2f %%, %v; want %.3f -> %.3f", name, x.MeasuredStepMs, x.PredictedMs, x.SelfErrorPct, x.Changes, test.nowMs, test.wantMs)
+		if math.Abs(x.SelfErrorPct) > 0.5 || !x.Changes[0].Applied || math.Abs(x.MeasuredStepMs-test.nowMs) > 0.001 ||
+			math.Abs(x.PredictedMs-test.wantMs) > 0.005 {
+			t.Errorf("%s: %.3f ms -> %.3f ms, self-error %.2f %%, %v; want %.3f -> %.3f", name, x.MeasuredStepMs,
+				x.PredictedMs, x.SelfErrorPct, x.Changes, test.nowMs, test.wantMs)
 		}
 	}
 }
@@ -65,7 +69,8 @@ func TestRanksApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.Changes[0].Applied || len(x.Notes) == 0 || !strings.Contains(strings.Join(x.Notes, " "), "only the slowest rank was replayed") {
+	if x.Changes[0].Applied || len(x.Notes) == 0 ||
+		!strings.Contains(strings.Join(x.Notes, " "), "only the slowest rank was replayed") {
 		t.Errorf("%+v, %v", x.Changes, x.Notes)
 	}
 }
@@ -80,9 +85,9 @@ type rankTruth struct {
 	}
 }
 
-// TestMeasuredRanks: two H200, each program's own fault is the first or second finding, repaired programs are accused of nothing that
-// ranks do to each other, and what was measured lies in what is told. Loops that the host holds up are left out of the times: theirs
-// differ by 33 to 53 % from run to run.
+// TestMeasuredRanks: two H200, each program's own fault is the first or second finding, repaired programs are accused
+// of nothing that ranks do to each other, and what was measured lies in what is told. Loops that the host holds up
+// are left out of the times: theirs differ by 33 to 53 % from run to run.
 func TestMeasuredRanks(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "bench", "gpu")
 	var truth rankTruth

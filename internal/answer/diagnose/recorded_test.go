@@ -29,7 +29,8 @@ func recordings() []recording {
 	return []recording{
 		{"tiny_kernels slow", spool + "tiny_kernels_slow.lacuna", 5, 5.335, "launch_bound", "tiny_kernels/slow"},
 		{"tiny_kernels fixed", spool + "tiny_kernels_fixed.lacuna", 5, 1.094, "", "tiny_kernels/fixed"},
-		{"data_loading slow", "../../faces/commands/demo/data_loading.lacuna", 6, 105.069, "input_pipeline", "data_loading/slow"},
+		{"data_loading slow", "../../faces/commands/demo/data_loading.lacuna", 6, 105.069, "input_pipeline",
+			"data_loading/slow"},
 		{"host_sync slow", spool + "host_sync_slow.lacuna", 8, 14.976, "host_sync", "host_sync/slow"},
 	}
 }
@@ -48,18 +49,20 @@ func reported(t *testing.T, path string) (*report.Report, *facts.Facts) {
 	return reportOn(t, []*facts.Facts{f}, 0, nil), f
 }
 
-// TestRecorded: the steps of a recording are as many and as long as the program's own clock says, the parts of a step make the
-// whole, and its fault is found first, or nothing.
+// TestRecorded: the steps of a recording are as many and as long as the program's own clock says, the parts of a step
+// make the whole, and its fault is found first, or nothing.
 func TestRecorded(t *testing.T) {
 	for _, x := range recordings() {
 		t.Run(x.name, func(t *testing.T) {
 			r, f := reported(t, x.path)
 			steps, err := f.Steps()
-			if err != nil || steps.Source != facts.StepsNVTX || len(steps.All) != x.steps-1 { // the last marker only closes a step
+			// the last marker only closes a step
+			if err != nil || steps.Source != facts.StepsNVTX || len(steps.All) != x.steps-1 {
 				t.Fatalf("%d steps by %s, want %d: %v", len(steps.All), steps.Source, x.steps-1, err)
 			}
 			off := r.Steps.MeanMs/x.stepMs - 1
-			if short := x.stepMs < 1.5; math.Abs(off) > 0.05 && !short || off > 0 && short || off < -0.1 { // a short loop's own clock contains filling and draining the queue
+			// a short loop's own clock contains filling and draining the queue
+			if short := x.stepMs < 1.5; math.Abs(off) > 0.05 && !short || off > 0 && short || off < -0.1 {
 				t.Errorf("a step of %.3f ms, %+.1f %% from the program's own clock", r.Steps.MeanMs, 100*off)
 			}
 			b := r.Budget
@@ -83,8 +86,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordedAsByNsight: lacuna record and Nsight Systems lead to the same findings, and to the same gain in all. They are two
-// runs of the program, each slowed in its own way: gains are within a quarter of each other.
+// TestRecordedAsByNsight: lacuna record and Nsight Systems lead to the same findings, and to the same gain in all.
+// They are two runs of the program, each slowed in its own way: gains are within a quarter of each other.
 func TestRecordedAsByNsight(t *testing.T) {
 	corpus := golden.Corpus(t)
 	for _, x := range recordings() {
@@ -105,7 +108,8 @@ func TestRecordedAsByNsight(t *testing.T) {
 			if math.Abs(gain-theirGain) > 0.25*theirGain {
 				t.Errorf("findings promise %.3f ms, of Nsight Systems %.3f ms", gain, theirGain)
 			}
-			if a, b := ours.AfterAll, theirs.AfterAll; x.fault != "" && (a == nil || b == nil || a.BoundBy != b.BoundBy || math.Abs(a.StepMs-b.StepMs) > 0.25*b.StepMs) {
+			if a, b := ours.AfterAll, theirs.AfterAll; x.fault != "" &&
+				(a == nil || b == nil || a.BoundBy != b.BoundBy || math.Abs(a.StepMs-b.StepMs) > 0.25*b.StepMs) {
 				t.Errorf("after all %+v, of Nsight Systems %+v", a, b)
 			}
 		})

@@ -28,20 +28,26 @@ func (e *CannotError) Error() string { return "what if: " + e.Why + "; get it wi
 func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 	switch {
 	case f.Work().Len() == 0:
-		return nil, &CannotError{"the capture has no GPU work", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no GPU work",
+			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"}
 	case f.Trace.Calls.Len() == 0:
-		return nil, &CannotError{"the capture has no CUDA calls, so what waited for the host is unknown", "lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
+		return nil, &CannotError{"the capture has no CUDA calls, so what waited for the host is unknown",
+			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"}
 	case !steps.Device:
-		return nil, &CannotError{"no step of the device was found", "NVTX ranges step_0, step_1, … around the steps, or --step-range NAME"}
+		return nil, &CannotError{"no step of the device was found",
+			"NVTX ranges step_0, step_1, … around the steps, or --step-range NAME"}
 	case f.Trust().WindowsApart:
-		return nil, &CannotError{"GPU work and host calls do not overlap in time, so their clocks do not agree", "another version of the profiler"}
+		return nil, &CannotError{"GPU work and host calls do not overlap in time, so their clocks do not agree",
+			"another version of the profiler"}
 	}
 	if calls, yes := replay.TooLarge(f, steps); yes {
-		return nil, &CannotError{fmt.Sprintf("the capture is one step, or a few, of %d calls: too many to replay", calls), "NVTX ranges step_0, step_1, … around shorter steps, or --step-range NAME"}
+		return nil, &CannotError{fmt.Sprintf("the capture is one step, or a few, of %d calls: too many to replay",
+			calls), "NVTX ranges step_0, step_1, … around shorter steps, or --step-range NAME"}
 	}
 	p := replay.Build(f, steps)
 	if len(p.Anchors) == 0 || p.Anchors[0] < 0 {
-		return nil, &CannotError{"the first step begins with no work that could be found again", "other steps: --steps A:B"}
+		return nil, &CannotError{"the first step begins with no work that could be found again",
+			"other steps: --steps A:B"}
 	}
 	return p, nil
 }
@@ -49,7 +55,8 @@ func program(f *facts.Facts, steps *facts.Steps) (*replay.Program, error) {
 // ask replays a program with changes.
 func ask(k *replay.Pricer, steps *facts.Steps, wanted []string) (*report.WhatIf, error) {
 	out := &report.WhatIf{Schema: report.Schema, MeasuredStepMs: k.MeasuredNs / 1e6, ReplayedStepMs: k.ReplayedNs / 1e6,
-		SelfErrorPct: 100 * k.SelfError, Steps: len(steps.Steady()), Changes: []report.AppliedChange{}, Notes: []string{}}
+		SelfErrorPct: 100 * k.SelfError, Steps: len(steps.Steady()), Changes: []report.AppliedChange{},
+		Notes: []string{}}
 	e := k.Program.Edit()
 	for _, text := range wanted {
 		applied, err := apply(e, text)
@@ -63,7 +70,8 @@ func ask(k *replay.Pricer, steps *facts.Steps, wanted []string) (*report.WhatIf,
 	out.PredictedMs, out.LowMs, out.HighMs = price.Profiled.Ns/1e6, price.Profiled.LowNs/1e6, price.Profiled.HighNs/1e6
 	out.Unprofiled = report.Unprofiled{
 		NowMs: now.Ns / 1e6, NowLowMs: now.LowNs / 1e6, NowHighMs: now.HighNs / 1e6,
-		PredictedMs: price.Unprofiled.Ns / 1e6, LowMs: price.Unprofiled.LowNs / 1e6, HighMs: price.Unprofiled.HighNs / 1e6,
+		PredictedMs: price.Unprofiled.Ns / 1e6, LowMs: price.Unprofiled.LowNs / 1e6,
+		HighMs: price.Unprofiled.HighNs / 1e6,
 		GainMs: price.Gain.Ns / 1e6, GainLowMs: price.Gain.LowNs / 1e6, GainHighMs: price.Gain.HighNs / 1e6,
 		Tool: k.Program.Overhead.Name,
 	}
@@ -117,17 +125,21 @@ func pathOf(k *replay.Pricer, e *replay.Edit) map[string]float64 {
 func notes(k *replay.Pricer) []string {
 	out := []string{}
 	if k.SelfError > maxSelfError || k.SelfError < -maxSelfError {
-		out = append(out, fmt.Sprintf("the replay is %.1f %% off: what changes of the schedule gain is unknown from this capture", 100*max(k.SelfError, -k.SelfError)))
+		out = append(out, fmt.Sprintf("the replay is %.1f %% off: what changes of the schedule gain is unknown "+
+			"from this capture", 100*max(k.SelfError, -k.SelfError)))
 	}
 	if n := k.Program.Left; n > 0 {
 		have := len(k.Program.Steps.Steady())
-		out = append(out, fmt.Sprintf("only %d of %d steps, in the middle, were replayed: all make too many calls", have, have+n))
+		out = append(out, fmt.Sprintf("only %d of %d steps, in the middle, were replayed: all make too many calls",
+			have, have+n))
 	}
 	if k.Program.OneOfRanks() {
-		out = append(out, "only one rank of several is given: its waits in collectives are taken as recorded; give the captures of all ranks")
+		out = append(out, "only one rank of several is given: its waits in collectives are taken as recorded; give "+
+			"the captures of all ranks")
 	}
 	if n := k.Program.Inferred; n > 0 {
-		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not record them; lacuna record and nsys profile --trace=cuda,nvtx do", n))
+		out = append(out, fmt.Sprintf("%d waits between streams were inferred from times: the capture does not "+
+			"record them; lacuna record and nsys profile --trace=cuda,nvtx do", n))
 	}
 	if !k.Known {
 		out = append(out, "the overhead of this profiler is unknown: none was subtracted")

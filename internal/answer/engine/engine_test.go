@@ -35,7 +35,8 @@ func rankText(first int, gemmUs ...int) string {
 	for step := range 8 {
 		for i, gemm := range gemmUs {
 			at, corr := 1000+step*(gemm+60), 1000*i+step+1
-			fmt.Fprintf(&b, "range t%d %dus+40us step_%d\ncall t%d c%d %dus+2us cudaLaunchKernel\nkernel d%d p%d s7 c%d %dus+%dus gemm\n",
+			fmt.Fprintf(&b, "range t%d %dus+40us step_%d\ncall t%d c%d %dus+2us cudaLaunchKernel\nkernel d%d p%d "+
+				"s7 c%d %dus+%dus gemm\n",
 				i+1, at, step, i+1, corr, at, i, i+1, corr, at+10, gemm)
 		}
 	}

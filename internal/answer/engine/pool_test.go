@@ -54,7 +54,8 @@ func TestPool(t *testing.T) {
 // TestPoolEvicts: what was used longest ago goes first, and nothing that is in use.
 func TestPoolEvicts(t *testing.T) {
 	opt := Options{Rank: AllRanks}
-	a, b, c := write(t, "a.txt", rankText(0, 300)), write(t, "b.txt", rankText(0, 301)), write(t, "c.txt", rankText(0, 302))
+	a, b, c := write(t, "a.txt", rankText(0, 300)), write(t, "b.txt", rankText(0, 301)),
+		write(t, "c.txt", rankText(0, 302))
 	size := asked(t, NewPool(1<<30), a, opt).Bytes()
 	pool := NewPool(2*size + size/2)
 	jobA, jobB := asked(t, pool, a, opt), asked(t, pool, b, opt)

@@ -224,7 +224,8 @@ func RunFiles(args []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	if len(out) > maxRuns {
-		return nil, fmt.Errorf("%s: names %d files, at most %d runs are compared", strings.Join(args, " "), len(out), maxRuns)
+		return nil, fmt.Errorf("%s: names %d files, at most %d runs are compared", strings.Join(args, " "), len(out),
+			maxRuns)
 	}
 	return out, nil
 }

@@ -75,7 +75,8 @@ func TestDiff(t *testing.T) {
 
 // TestKernels: what reports on kernels say is in the report of the question that names them, and in no other.
 func TestKernels(t *testing.T) {
-	k, err := OpenKernels(t.Context(), []string{filepath.Join("..", "..", "faces", "commands", "testdata", "gemm.ncu-rep.zst")}, nil)
+	k, err := OpenKernels(t.Context(), []string{filepath.Join("..", "..", "faces", "commands", "testdata",
+		"gemm.ncu-rep.zst")}, nil)
 	if err != nil || len(k.Launches()) == 0 {
 		t.Fatalf("%v", err)
 	}

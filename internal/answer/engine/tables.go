@@ -37,8 +37,8 @@ func (r Request) groups(in []*facts.Facts) [][]*facts.Facts {
 	return out
 }
 
-// Tables answers requests in their order. What a capture lacks is reported in missing (tables.MissingError); other errors
-// end it.
+// Tables answers requests in their order. What a capture lacks is reported in missing (tables.MissingError); other
+// errors end it.
 func (j *Job) Tables(ctx context.Context, asked []Request) (out []tables.Sheet, missing []error, err error) {
 	var need model.Parts
 	for _, r := range asked {

@@ -45,8 +45,8 @@ type Judged struct {
 	KernelReports *Kernels // nil: none was given
 }
 
-// Build makes the report of one capture, or of the captures of one job's ranks. judged is asked last: it may be at work meanwhile. No
-// list of the report is nil.
+// Build makes the report of one capture, or of the captures of one job's ranks. judged is asked last: it may be at
+// work meanwhile. No list of the report is nil.
 func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Report, error) {
 	if opt.Top == 0 {
 		opt.Top = defaultTop

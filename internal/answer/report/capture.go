@@ -9,8 +9,8 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// addCapture adds what an input says about its own quality. file and name are what its file and it are called in warnings where there
-// are several; "": there is one.
+// addCapture adds what an input says about its own quality. file and name are what its file and it are called in
+// warnings where there are several; "": there is one.
 func addCapture(c *Capture, o *one, file, name string) {
 	t := o.f.Trace
 	c.Events += eventsOf(t)
@@ -91,7 +91,8 @@ func (o *one) narrow() []string {
 	if share >= narrowShare {
 		return nil
 	}
-	return []string{fmt.Sprintf("the steps hold %.0f %% of the capture's GPU work; the report covers only them", 100*share)}
+	return []string{fmt.Sprintf("the steps hold %.0f %% of the capture's GPU work; the report covers only them",
+		100*share)}
 }
 
 // abstained lists what a report would say and cannot, once for all inputs.
@@ -105,21 +106,29 @@ func abstained(all []*one) []Abstained {
 		}
 		return true
 	}
-	noWork := none(func(t *model.Trace) bool { return t.Kernels.Len()+t.Copies.Len()+t.Sets.Len()+t.GraphRuns.Len() > 0 })
+	noWork := none(func(t *model.Trace) bool {
+		return t.Kernels.Len()+t.Copies.Len()+t.Sets.Len()+
+			t.GraphRuns.Len() > 0
+	})
 	foreign := !none(func(t *model.Trace) bool { return t.Losses.Count(model.LossForeignDevice) > 0 })
 	switch {
 	case noWork && foreign:
-		out = append(out, Abstained{"budget", AnswerLacks, "the capture is of an accelerator that lacuna does not know: what it did is unknown", "kernels and copies of a GPU",
+		out = append(out, Abstained{"budget", AnswerLacks,
+			"the capture is of an accelerator that lacuna does not know: what it did is unknown",
+			"kernels and copies of a GPU",
 			"a capture on an NVIDIA or AMD GPU"})
 	case noWork:
-		out = append(out, Abstained{"budget", AnswerLacks, "the capture has no GPU work: what a GPU did is unknown", "kernels and copies",
+		out = append(out, Abstained{"budget", AnswerLacks, "the capture has no GPU work: what a GPU did is unknown",
+			"kernels and copies",
 			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})
 	case none(func(t *model.Trace) bool { return t.Calls.Len() > 0 }):
-		out = append(out, Abstained{"idle_by_host", AnswerLacks, "no CUDA calls were recorded: why the GPU was idle is unknown", "CUDA runtime calls",
+		out = append(out, Abstained{"idle_by_host", AnswerLacks,
+			"no CUDA calls were recorded: why the GPU was idle is unknown", "CUDA runtime calls",
 			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CPU beside CUDA in torch.profiler"})
 	}
 	if !noWork && all[0].steps.Source == facts.StepsNone {
-		out = append(out, Abstained{"steps", AnswerLacks, "nothing marks a step, and no launches repeat like a loop: time per step is unknown", "step markers",
+		out = append(out, Abstained{"steps", AnswerLacks,
+			"nothing marks a step, and no launches repeat like a loop: time per step is unknown", "step markers",
 			"torch.cuda.nvtx.range_push(f\"step_{i}\"), or prof.step() in torch.profiler, or --step-range NAME"})
 	}
 	return out

@@ -10,8 +10,8 @@ import (
 	"lacuna/internal/runs/measure"
 )
 
-// conditionTracks is which sampled counters are conditions of a run: the tracks that lacuna record makes of the GPUs' state, by the names
-// that lacuna bench has for them.
+// conditionTracks is which sampled counters are conditions of a run: the tracks that lacuna record makes of the GPUs'
+// state, by the names that lacuna bench has for them.
 var conditionTracks = [...]struct{ track, unit, condition string }{
 	{"GPU use", "%", "busy_pct"},
 	{"SM clock", "MHz", "sm_mhz"},
@@ -34,7 +34,8 @@ func (m *measuring) conditions() {
 	held := make(map[string][2]int)      // by what holds the clocks down: samples in which it does, all samples
 	for i := range c.Len() {
 		t := &tracks[c.Track[i]]
-		if !window.Contains(c.TimeNs[i]) || !slices.Contains(used, t.Device) { // what an idle GPU does says nothing of the program
+		// what an idle GPU does says nothing of the program
+		if !window.Contains(c.TimeNs[i]) || !slices.Contains(used, t.Device) {
 			continue
 		}
 		if why, ok := strings.CutPrefix(t.Name, throttlePrefix); ok {
@@ -53,7 +54,8 @@ func (m *measuring) conditions() {
 	for _, x := range conditionTracks {
 		if v := values[x.condition]; len(v) > 0 {
 			slices.Sort(v)
-			m.run.Conditions = append(m.run.Conditions, measure.Condition{Name: x.condition, Min: v[0], Median: v[len(v)/2], Max: v[len(v)-1]})
+			m.run.Conditions = append(m.run.Conditions,
+				measure.Condition{Name: x.condition, Min: v[0], Median: v[len(v)/2], Max: v[len(v)-1]})
 		}
 	}
 	if text, share := throttles(held); text != "" {
@@ -76,7 +78,10 @@ func throttles(held map[string][2]int) (string, float64) {
 	if len(all) == 0 {
 		return "", 0
 	}
-	slices.SortFunc(all, func(a, b reason) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.why, b.why)) })
+	slices.SortFunc(all, func(a, b reason) int {
+		return cmp.Or(cmp.Compare(b.share, a.share),
+			cmp.Compare(a.why, b.why))
+	})
 	var words []string
 	for _, x := range all {
 		words = append(words, fmt.Sprintf("%s in %.0f %% of the samples", x.why, 100*x.share))

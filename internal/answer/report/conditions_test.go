@@ -48,7 +48,8 @@ counter track=6 120us value=1
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "[{power_w 690 690 690 } {sm_mhz 1500 1600 1700 } {throttle 0 0 0.6666666666666666 power cap in 67 % of the samples}]"
+	want := "[{power_w 690 690 690 } {sm_mhz 1500 1600 1700 } {throttle 0 0 0.6666666666666666 power cap in 67 % " +
+		"of the samples}]"
 	if got := fmt.Sprint(run.Conditions); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

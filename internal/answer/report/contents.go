@@ -104,7 +104,8 @@ type NameText struct {
 // MaxRangeNames is how many names of ranges are listed.
 const MaxRangeNames = 20
 
-// ContentsOf describes a capture, of which all parts were read. ranks is what it was taken apart into, or the capture itself.
+// ContentsOf describes a capture, of which all parts were read. ranks is what it was taken apart into, or the capture
+// itself.
 func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 	t := f.Trace
 	var all []*one
@@ -117,10 +118,13 @@ func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 	}
 	info := &t.Info
 	c := &Contents{
-		Schema: Schema, Path: info.Path, Format: info.Format, Producer: info.Producer, FileSchema: info.Schema, Host: info.Host,
-		Command: info.Command, Bytes: info.Bytes, Clock: t.Epoch.Clock, Driver: info.Driver, Runtime: info.Runtime, CUPTI: info.CUPTI,
+		Schema: Schema, Path: info.Path, Format: info.Format, Producer: info.Producer, FileSchema: info.Schema,
+		Host:    info.Host,
+		Command: info.Command, Bytes: info.Bytes, Clock: t.Epoch.Clock, Driver: info.Driver, Runtime: info.Runtime,
+		CUPTI: info.CUPTI,
 		World: info.World, Backend: info.Backend,
-		Devices: []DeviceInfo{}, Streams: streamsOf(f), Processes: processesOf(t), Domains: domainsOf(t), Ranges: rangeNames(f),
+		Devices: []DeviceInfo{}, Streams: streamsOf(f), Processes: processesOf(t), Domains: domainsOf(t),
+		Ranges: rangeNames(f),
 		Tables: []NameCount{}, Meta: []NameText{},
 	}
 	if info.Rank >= 0 {
@@ -136,7 +140,8 @@ func ContentsOf(f *facts.Facts, ranks []*facts.Facts) (*Contents, error) {
 	}
 	used := f.Devices()
 	for _, d := range t.Devices {
-		c.Devices = append(c.Devices, DeviceInfo{d.Ordinal, f.DeviceName(d.Ordinal), d.UUID, d.ComputeMajor, d.ComputeMinor, d.SMs, d.ClockHz,
+		c.Devices = append(c.Devices, DeviceInfo{d.Ordinal, f.DeviceName(d.Ordinal), d.UUID, d.ComputeMajor,
+			d.ComputeMinor, d.SMs, d.ClockHz,
 			d.MemoryBytes, d.BandwidthBps, d.L2Bytes, slices.Contains(used, d.Ordinal)})
 	}
 	for _, d := range used {
@@ -177,7 +182,8 @@ func (o *one) stepsInfo() StepsInfo {
 
 func (o *one) rankInfo() RankInfo {
 	t := o.f.Trace
-	r := RankInfo{Rank: t.Info.Rank, Pids: []int64{}, Devices: append([]uint32{}, o.f.Devices()...), Steps: o.stepsInfo()}
+	r := RankInfo{Rank: t.Info.Rank, Pids: []int64{}, Devices: append([]uint32{}, o.f.Devices()...),
+		Steps: o.stepsInfo()}
 	for _, p := range t.Processes {
 		if p.Rank == r.Rank {
 			r.Pids = append(r.Pids, p.Pid)
@@ -205,7 +211,8 @@ func extent(t *model.Trace) (first, last int64, any bool) {
 			first, last = min(first, s), max(last, end)
 		}
 	}
-	for _, a := range []*model.Activity{&t.Kernels.Activity, &t.Copies.Activity, &t.Sets.Activity, &t.GraphRuns.Activity} {
+	for _, a := range []*model.Activity{&t.Kernels.Activity, &t.Copies.Activity, &t.Sets.Activity,
+		&t.GraphRuns.Activity} {
 		see(a.StartNs, a.DurNs)
 	}
 	see(t.Calls.StartNs, t.Calls.DurNs)

@@ -11,7 +11,8 @@ import (
 	"lacuna/internal/timeline/rules"
 )
 
-// Inside is how to look inside the hot kernels of a step: the call of ncu that profiles each of them once, in a warm step.
+// Inside is how to look inside the hot kernels of a step: the call of ncu that profiles each of them once, in a warm
+// step.
 type Inside struct {
 	Kernels     []string `json:"kernels"` // functions, most time first
 	ShareOfStep float64  `json:"share_of_step"`
@@ -22,7 +23,8 @@ type Inside struct {
 }
 
 const (
-	// hotShare is the share of a step from which a kernel is worth a look: twice as fast, it makes the step 5 % shorter.
+	// hotShare is the share of a step from which a kernel is worth a look: twice as fast, it makes the step 5 %
+	// shorter.
 	hotShare = 0.10
 	// maxHot is how many kernels are profiled together.
 	maxHot = 5
@@ -40,9 +42,9 @@ type hot struct {
 	names []string // of its instances that take much themselves; of the largest if none does
 }
 
-// inside is how to look inside the hot kernels; nil: there are none. Communication is left out: its kernels wait for other
-// ranks, which ncu's replay keeps from coming, so that it hangs. So are matrix products and the like of libraries: what
-// they look like inside is not the user's to change.
+// inside is how to look inside the hot kernels; nil: there are none. Communication is left out: its kernels wait for
+// other ranks, which ncu's replay keeps from coming, so that it hangs. So are matrix products and the like of
+// libraries: what they look like inside is not the user's to change.
 func (o *one) inside() *Inside {
 	f, w := o.f, o.f.Work()
 	bases := newBases(f)
@@ -59,7 +61,8 @@ func (o *one) inside() *Inside {
 		if ns := sums.rows[base].ns; o.share(ns) >= hotShare && base != "" {
 			h := hot{base: base, ns: ns}
 			for _, name := range byTime {
-				if bases.known[name] == base && (len(h.names) == 0 || o.share(instances.rows[name].ns) >= instanceShare) {
+				if bases.known[name] == base && (len(h.names) == 0 ||
+					o.share(instances.rows[name].ns) >= instanceShare) {
 					h.names = append(h.names, name)
 				}
 			}
@@ -88,7 +91,8 @@ func (o *one) insideOf(list []hot, skip, count int) *Inside {
 	if len(names) > 1 {
 		pattern = "(" + strings.Join(names, "|") + ")"
 	}
-	x.Command = fmt.Sprintf("ncu --set full --import-source yes --kernel-name 'regex:^%s$' --launch-skip %d --launch-count %d -o kernels", pattern, skip, count)
+	x.Command = fmt.Sprintf("ncu --set full --import-source yes --kernel-name 'regex:^%s$' --launch-skip %d "+
+		"--launch-count %d -o kernels", pattern, skip, count)
 	return x
 }
 

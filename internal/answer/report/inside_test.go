@@ -16,7 +16,8 @@ func TestInside(t *testing.T) {
 	c := 0
 	launch := func(at, ns int, name string) {
 		c++
-		fmt.Fprintf(&b, "call c%d %d+500 cudaLaunchKernel\nkernel c%d grid=8x1x1 block=32x1x1 %d+%d %q\n", c, at, c, at+1000, ns, name)
+		fmt.Fprintf(&b, "call c%d %d+500 cudaLaunchKernel\nkernel c%d grid=8x1x1 block=32x1x1 %d+%d %q\n", c, at, c,
+			at+1000, ns, name)
 	}
 	for i := range 5 { // before the first marker
 		launch(-1_000_000+i*100_000, 50_000, "void ns::gemm<(int)4>(float*)")
@@ -46,7 +47,8 @@ func TestInside(t *testing.T) {
 	if strings.Join(x.Kernels, " ") != "gemm softmax" || x.Skip != 5 || x.Count != 3 {
 		t.Errorf("kernels %v, skip %d, count %d; want gemm softmax, 5, 3", x.Kernels, x.Skip, x.Count)
 	}
-	if want := "ncu --set full --import-source yes --kernel-name 'regex:^(gemm|softmax)$' --launch-skip 5 --launch-count 3 -o kernels"; x.Command != want {
+	if want := "ncu --set full --import-source yes --kernel-name 'regex:^(gemm|softmax)$' --launch-skip 5 " +
+		"--launch-count 3 -o kernels"; x.Command != want {
 		t.Errorf("command is %s\nwant       %s", x.Command, want)
 	}
 }

@@ -27,7 +27,8 @@ func Measures(f *facts.Facts) (*measure.Run, error) {
 		return nil, err
 	}
 	m := &measuring{f: f, steps: steps, spans: steps.Steady(), devices: float64(max(1, len(f.Devices())))}
-	m.run = &measure.Run{Name: f.Trace.Info.Path, Program: f.Trace.Info.Command, Tool: f.Trace.Info.Format, Profile: f.Trace.Info.Path, Machine: machineOf(f)}
+	m.run = &measure.Run{Name: f.Trace.Info.Path, Program: f.Trace.Info.Command, Tool: f.Trace.Info.Format,
+		Profile: f.Trace.Info.Path, Machine: machineOf(f)}
 	if at := f.Trace.Epoch.UnixNs; at > 0 {
 		m.run.Started = at / 1e9
 	}
@@ -67,7 +68,8 @@ type measuring struct {
 
 func (m *measuring) add(name, unit string, better measure.Better, samples []float64) {
 	if len(samples) > 0 {
-		m.run.Measures = append(m.run.Measures, measure.Measure{Name: name, Unit: unit, Better: better, Samples: samples})
+		m.run.Measures = append(m.run.Measures, measure.Measure{Name: name, Unit: unit, Better: better,
+			Samples: samples})
 	}
 }
 
@@ -91,7 +93,8 @@ func (m *measuring) budgets() {
 			continue
 		}
 		p := per[i]
-		compute, comm, copies, idle = append(compute, p.ComputeNs/1e6), append(comm, p.CommExposedNs/1e6), append(copies, p.CopyNs/1e6), append(idle, p.IdleNs/1e6)
+		compute, comm, copies, idle = append(compute, p.ComputeNs/1e6), append(comm, p.CommExposedNs/1e6),
+			append(copies, p.CopyNs/1e6), append(idle, p.IdleNs/1e6)
 		busy = append(busy, 1-p.IdleNs/1e6/max(ms, 1e-9))
 		kernels = append(kernels, float64(p.Kernels))
 	}
@@ -191,7 +194,10 @@ func (m *measuring) work() {
 	m.add("copies", "count", measure.Lower, copies)
 	m.add("copied", "bytes", measure.Lower, copied)
 	whole := float64(window.LenNs()) / 1e6
-	kernels.each(whole, t.Strings.Text, func(name string, v []float64) { m.add("kernel:"+name, "ms", measure.Lower, v) })
+	kernels.each(whole, t.Strings.Text, func(name string,
+		v []float64) {
+		m.add("kernel:"+name, "ms", measure.Lower, v)
+	})
 	ops.each(whole, t.Strings.Text, func(name string, v []float64) { m.add("op:"+name, "ms", measure.Lower, v) })
 }
 

@@ -14,7 +14,8 @@ import (
 
 // The measures of a capture sum to the report's budget, whose mean they are the samples of.
 func TestMeasuresAreTheReports(t *testing.T) {
-	for _, path := range []string{"system/pageable_copies/slow/torch.json.gz", "system/tiny_kernels/slow/nsys.sqlite.zst"} {
+	for _, path := range []string{"system/pageable_copies/slow/torch.json.gz",
+		"system/tiny_kernels/slow/nsys.sqlite.zst"} {
 		t.Run(path, func(t *testing.T) {
 			path := filepath.Join(golden.Corpus(t), path)
 			trace, err := reader.Open(context.Background(), path, readers.All, reader.Options{Need: MeasureNeeds})

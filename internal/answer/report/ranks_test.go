@@ -17,10 +17,12 @@ func ranksOf(t *testing.T, path string, ranks ...int) []*facts.Facts {
 	var b strings.Builder
 	fmt.Fprintf(&b, "info rank=-1 path=%s merged=%d events=1000\n", path, len(ranks))
 	for i, rank := range ranks {
-		fmt.Fprintf(&b, "process %d pid=%d rank=%d python\nthread %d process=%d tid=%d\n", i+1, 40+rank, rank, i+1, i+1, 40+rank)
+		fmt.Fprintf(&b, "process %d pid=%d rank=%d python\nthread %d process=%d tid=%d\n", i+1, 40+rank, rank, i+1, i+
+			1, 40+rank)
 	}
 	for i := range ranks {
-		fmt.Fprintf(&b, "call t%d c1 1us+2us cudaLaunchKernel\nkernel d%d p%d c1 10us+%dus gemm\n", i+1, i, i+1, 100+10*i)
+		fmt.Fprintf(&b, "call t%d c1 1us+2us cudaLaunchKernel\nkernel d%d p%d c1 10us+%dus gemm\n", i+1, i, i+1, 100+
+			10*i)
 	}
 	trace, err := evtext.Parse(b.String())
 	if err != nil {
@@ -54,7 +56,8 @@ func TestRanksOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := &r.Capture; c.Events != tt.events || !slices.Contains(c.Warnings, tt.warning) {
-			t.Errorf("%d inputs: %d events, warnings %q; want %d and %q", len(tt.in), c.Events, c.Warnings, tt.events, tt.warning)
+			t.Errorf("%d inputs: %d events, warnings %q; want %d and %q", len(tt.in), c.Events, c.Warnings, tt.events,
+				tt.warning)
 		}
 		if tt.named != "" && !strings.HasSuffix(r.Steps.Note, "the slowest input: "+tt.named) {
 			t.Errorf("%d inputs: %s", len(tt.in), r.Steps.Note)

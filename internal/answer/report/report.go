@@ -60,8 +60,9 @@ type Steps struct {
 	P90Ms        float64    `json:"p90_ms"`
 	HostMedianMs *float64   `json:"host_median_ms,omitempty"`
 	Startup      []Startup  `json:"startup"`
-	EachMs       []float64  `json:"each_ms"`        // every steady step, in order
-	Note         string     `json:"note,omitempty"` // what a reader must know, such as "no step markers: the capture is one step"
+	EachMs       []float64  `json:"each_ms"` // every steady step, in order
+	// what a reader must know, such as "no step markers: the capture is one step"
+	Note string `json:"note,omitempty"`
 }
 
 // Startup is a first step that was left out, and why.
@@ -80,7 +81,8 @@ type Budget struct {
 	IdleByHost  map[string]float64 `json:"idle_by_host"` // sums to Idle
 	// IdleInLongCalls is the part of IdleByHost's "launch" in which one call took a millisecond or more, by its name.
 	IdleInLongCalls map[string]float64 `json:"idle_in_long_calls,omitempty"`
-	// IdleBecauseOf is how much shorter the step would be without the edges of a cause: causes interact, so it sums to nothing.
+	// IdleBecauseOf is how much shorter the step would be without the edges of a cause: causes interact, so it sums
+	// to nothing.
 	IdleBecauseOf map[string]float64 `json:"idle_because_of,omitempty"`
 	// CommOverlapped is communication hidden behind compute: not a part of the sum.
 	CommOverlapped float64 `json:"comm_overlapped"`
@@ -142,11 +144,12 @@ type Gap struct {
 	StartMs float64 `json:"start_ms"` // since the window's start
 	DurMs   float64 `json:"dur_ms"`
 	Cause   string  `json:"cause"` // the largest part of it, as in idle_by_host
-	Call    string  `json:"call"`  // the call that lasted longest in it, on the thread that ended it or one that this waited for
-	CallMs  float64 `json:"call_ms"`
-	Range   string  `json:"range"`  // range or operator on the host in it
-	Before  string  `json:"before"` // the work that ran before it
-	After   string  `json:"after"`  // the work that ended it
+	// the call that lasted longest in it, on the thread that ended it or one that this waited for
+	Call   string  `json:"call"`
+	CallMs float64 `json:"call_ms"`
+	Range  string  `json:"range"`  // range or operator on the host in it
+	Before string  `json:"before"` // the work that ran before it
+	After  string  `json:"after"`  // the work that ended it
 }
 
 // Abstained is something that could not be judged: the one form in which lacuna says "I cannot tell".

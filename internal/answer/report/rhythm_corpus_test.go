@@ -46,8 +46,10 @@ func TestRhythmAgreesWithMarkers(t *testing.T) {
 			continue
 		}
 		gotNs := got.Window().LenNs() / int64(len(got.Steady()))
-		if off := float64(gotNs-wantNs) / float64(wantNs); got.Source != facts.StepsPeriodicity || math.Abs(off) > tolerance {
-			t.Errorf("%s: %s gives steps of %d ns, the markers of %d ns (%+.1f %%)", file, got.Source, gotNs, wantNs, 100*off)
+		if off := float64(gotNs-wantNs) / float64(wantNs); got.Source != facts.StepsPeriodicity ||
+			math.Abs(off) > tolerance {
+			t.Errorf("%s: %s gives steps of %d ns, the markers of %d ns (%+.1f %%)", file, got.Source, gotNs, wantNs,
+				100*off)
 			continue
 		}
 		agree++

@@ -13,14 +13,17 @@ import (
 func (o *one) stepsPart(in []*facts.Facts) Steps {
 	s := o.steps
 	out := Steps{
-		Count: len(s.Steady()), Source: string(s.Source), Basis: "host", Startup: []Startup{}, EachMs: []float64{}, Note: s.Note,
+		Count: len(s.Steady()), Source: string(s.Source), Basis: "host", Startup: []Startup{}, EachMs: []float64{},
+		Note:     s.Note,
 		WindowMs: [2]float64{ms(o.window.StartNs - o.originNs()), ms(o.window.EndNs - o.originNs())},
 	}
 	if s.Device {
 		out.Basis = "device"
 	}
 	if len(in) > 1 {
-		out.Note = joinNotes(out.Note, fmt.Sprintf("means are over all devices; steps, lists and findings are of the slowest input: %s", facts.InputName(o.f, in)))
+		out.Note = joinNotes(out.Note, fmt.Sprintf(
+			"means are over all devices; steps, lists and findings are of the slowest input: %s",
+			facts.InputName(o.f, in)))
 	}
 	for _, step := range s.Steady() {
 		out.EachMs = append(out.EachMs, ms(step.LenNs()))
@@ -28,7 +31,8 @@ func (o *one) stepsPart(in []*facts.Facts) Steps {
 	sorted := slices.Sorted(slices.Values(out.EachMs))
 	if len(sorted) > 0 {
 		out.MeanMs = o.meanNs() / 1e6
-		out.MedianMs, out.P10Ms, out.P90Ms = stat.Quantile(sorted, 0.5), stat.Quantile(sorted, 0.1), stat.Quantile(sorted, 0.9)
+		out.MedianMs, out.P10Ms, out.P90Ms = stat.Quantile(sorted, 0.5), stat.Quantile(sorted, 0.1),
+			stat.Quantile(sorted, 0.9)
 	}
 	for _, st := range s.Startup {
 		out.Startup = append(out.Startup, Startup{st.Index, ms(s.All[st.Index].LenNs()), st.Why})

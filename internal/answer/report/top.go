@@ -66,8 +66,9 @@ func (o *one) topKernels(n int) []TopKernel {
 	out := []TopKernel{}
 	for _, k := range sums.top(n) {
 		c := sums.rows[k]
-		row := TopKernel{Name: f.Trace.Strings.Text(k.name), Kind: "compute", CallsPerStep: float64(c.n) * o.perDevice(),
-			MsPerStep: o.gpuMs(c.ns), ShareOfStep: o.share(c.ns), MeanUs: mean(c.ns, c.n) / 1e3}
+		row := TopKernel{Name: f.Trace.Strings.Text(k.name), Kind: "compute",
+			CallsPerStep: float64(c.n) * o.perDevice(),
+			MsPerStep:    o.gpuMs(c.ns), ShareOfStep: o.share(c.ns), MeanUs: mean(c.ns, c.n) / 1e3}
 		switch k.kind {
 		case facts.WorkComm:
 			row.Kind = "comm"
@@ -140,7 +141,8 @@ func (o *one) topOps(n int) []TopOp {
 	out := []TopOp{}
 	for _, name := range sums.top(n) {
 		c := sums.rows[name]
-		row := TopOp{Name: f.NameText(name), CallsPerStep: o.hostCalls(c.n), HostMs: o.hostMs(c.wall), ShareOfStep: o.share(c.ns)}
+		row := TopOp{Name: f.NameText(name), CallsPerStep: o.hostCalls(c.n), HostMs: o.hostMs(c.wall),
+			ShareOfStep: o.share(c.ns)}
 		if w.Len() > 0 {
 			row.MsPerStep = o.gpuMs(c.ns)
 		}
@@ -219,7 +221,8 @@ func (o *one) topSyncs(n int) []TopSync {
 	out := []TopSync{}
 	for _, k := range sums.top(n) {
 		c := sums.rows[k]
-		out = append(out, TopSync{Name: k.name, Where: k.where, CallsPerStep: o.hostCalls(c.n), MsPerStep: o.hostMs(c.ns)})
+		out = append(out, TopSync{Name: k.name, Where: k.where, CallsPerStep: o.hostCalls(c.n),
+			MsPerStep: o.hostMs(c.ns)})
 	}
 	return out
 }

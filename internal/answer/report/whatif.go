@@ -57,27 +57,28 @@ const (
 
 // A Finding is a fault with its price.
 type Finding struct {
-	Rule          string     `json:"rule"`
-	Title         string     `json:"title"`
-	Severity      string     `json:"severity"`        // high, medium, low, info
-	Limit         bool       `json:"limit,omitempty"` // no fault: what bounds a step in which nothing is worth fixing
-	Confidence    float64    `json:"confidence"`
-	RecoverableMs float64    `json:"recoverable_ms"` // of a step of the program without the profiler, alone
-	GainLowMs     float64    `json:"gain_low_ms"`
-	GainHighMs    float64    `json:"gain_high_ms"`
-	AfterOthersMs float64    `json:"after_others_ms"` // what it adds once those above it are fixed
-	PredictedMs   float64    `json:"predicted_step_ms"`
-	LowMs         float64    `json:"low_ms"`
-	HighMs        float64    `json:"high_ms"`
-	Change        string     `json:"change"`           // as -x takes it; "": it cannot be replayed
-	First         string     `json:"first,omitempty"`  // rule whose fix this one needs first
-	Before        []string   `json:"before,omitempty"` // changes that must be made before Change; what they buy is not in the gain
-	Assumes       []string   `json:"assumes"`
-	Evidence      []Evidence `json:"evidence"`
-	Fix           string     `json:"fix"`
-	FixElsewhere  string     `json:"fix_elsewhere"` // outside PyTorch
-	Confirm       string     `json:"confirm"`
-	RefutedBy     string     `json:"refuted_by"`
+	Rule          string  `json:"rule"`
+	Title         string  `json:"title"`
+	Severity      string  `json:"severity"`        // high, medium, low, info
+	Limit         bool    `json:"limit,omitempty"` // no fault: what bounds a step in which nothing is worth fixing
+	Confidence    float64 `json:"confidence"`
+	RecoverableMs float64 `json:"recoverable_ms"` // of a step of the program without the profiler, alone
+	GainLowMs     float64 `json:"gain_low_ms"`
+	GainHighMs    float64 `json:"gain_high_ms"`
+	AfterOthersMs float64 `json:"after_others_ms"` // what it adds once those above it are fixed
+	PredictedMs   float64 `json:"predicted_step_ms"`
+	LowMs         float64 `json:"low_ms"`
+	HighMs        float64 `json:"high_ms"`
+	Change        string  `json:"change"`          // as -x takes it; "": it cannot be replayed
+	First         string  `json:"first,omitempty"` // rule whose fix this one needs first
+	// changes that must be made before Change; what they buy is not in the gain
+	Before       []string   `json:"before,omitempty"`
+	Assumes      []string   `json:"assumes"`
+	Evidence     []Evidence `json:"evidence"`
+	Fix          string     `json:"fix"`
+	FixElsewhere string     `json:"fix_elsewhere"` // outside PyTorch
+	Confirm      string     `json:"confirm"`
+	RefutedBy    string     `json:"refuted_by"`
 }
 
 // Args is the changes of a finding as whatif takes them: "-x drop-syncs -x cuda-graph".

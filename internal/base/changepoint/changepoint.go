@@ -194,9 +194,9 @@ func setAside(z []float64) (clean []float64, off []int) {
 	return clean, off
 }
 
-// nearest is the level at point i by what lies before it or after it, whichever is nearer to it: a point beside a step is
-// on one of the two. Near an end of the series, where a step may be within reach of the only side there is, the two points next to it
-// are asked too.
+// nearest is the level at point i by what lies before it or after it, whichever is nearer to it: a point beside a
+// step is on one of the two. Near an end of the series, where a step may be within reach of the only side there is,
+// the two points next to it are asked too.
 func nearest(z []float64, i, half int) float64 {
 	before, after := z[max(0, i-half):i], z[i+1:min(len(z), i+half+1)]
 	best := math.Inf(1)

@@ -46,8 +46,8 @@ func share(trials int, claim func(r *rand.Rand) bool) float64 {
 	return float64(held) / float64(trials)
 }
 
-// Of series of noise alone, hardly any has a change. The bounds are what was simulated and a little more; the aim is one in a
-// hundred, which normal noise keeps. Autocorrelation cannot be seen in twenty points, and costs there.
+// Of series of noise alone, hardly any has a change. The bounds are what was simulated and a little more; the aim is
+// one in a hundred, which normal noise keeps. Autocorrelation cannot be seen in twenty points, and costs there.
 func TestFalseAlarms(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -56,7 +56,8 @@ func TestFalseAlarms(t *testing.T) {
 		bound float64
 	}{
 		{"normal", normalNoise, 10, 0.015}, {"normal", normalNoise, 100, 0.015}, {"normal", normalNoise, 1000, 0.02},
-		{"heavy tails", heavyNoise, 10, 0.015}, {"heavy tails", heavyNoise, 100, 0.025}, {"heavy tails", heavyNoise, 400, 0.06},
+		{"heavy tails", heavyNoise, 10, 0.015}, {"heavy tails", heavyNoise, 100, 0.025},
+		{"heavy tails", heavyNoise, 400, 0.06},
 		{"autocorrelation 0.5", autocorrelated(0.5), 20, 0.08}, {"autocorrelation 0.5", autocorrelated(0.5), 400, 0.03},
 	} {
 		trials := 100
@@ -77,8 +78,10 @@ func TestShift(t *testing.T) {
 		draw  noise
 		n, at int
 	}{
-		{"in the middle", normalNoise, 100, 50}, {"near the end", normalNoise, 100, 92}, {"of a short series", normalNoise, 24, 12},
-		{"of a long one", normalNoise, 3000, 1700}, {"heavy tails", heavyNoise, 200, 90}, {"autocorrelated", autocorrelated(0.4), 200, 90},
+		{"in the middle", normalNoise, 100, 50}, {"near the end", normalNoise, 100, 92},
+		{"of a short series", normalNoise, 24, 12},
+		{"of a long one", normalNoise, 3000, 1700}, {"heavy tails", heavyNoise, 200, 90},
+		{"autocorrelated", autocorrelated(0.4), 200, 90},
 	} {
 		found, inside, alone := 0, 0, 0
 		const trials = 100
@@ -210,7 +213,8 @@ func FuzzFind(f *testing.F) {
 		}
 		before := -1
 		for _, c := range Find(z, Options{MinEffect: effect}).Changes {
-			if c.First < 0 || c.Last >= len(z) || c.First > c.Last || c.Index < 0 || c.Index >= len(z) || c.Index < before {
+			if c.First < 0 || c.Last >= len(z) || c.First > c.Last || c.Index < 0 || c.Index >= len(z) ||
+				c.Index < before {
 				t.Fatalf("%v: %+v", z, c)
 			}
 			before = c.Index

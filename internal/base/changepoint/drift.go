@@ -33,13 +33,13 @@ func (c Change) overlaps(d Change) bool {
 const (
 	// wanders is the autocorrelation from which a drift is not told from wandering,
 	wanders = 0.8
-	// explained is the share of the scatter that a ramp must not leave to be told all the same: what goes one way from end to end is
-	// a drift whatever its wiggles.
+	// explained is the share of the scatter that a ramp must not leave to be told all the same: what goes one way
+	// from end to end is a drift whatever its wiggles.
 	explained = 0.1
 )
 
-// slope is the drift within a level, if it has one: the ramp that fits it best is tested as cuts are, with the autocorrelation that
-// is left about it.
+// slope is the drift within a level, if it has one: the ramp that fits it best is tested as cuts are, with the
+// autocorrelation that is left about it.
 func (s *sums) slope(z []float64, start, end int, effect float64) (Change, bool) {
 	n := end - start
 	if n < 4*fewestWithin {
@@ -63,7 +63,8 @@ func (s *sums) slope(z []float64, start, end int, effect float64) (Change, bool)
 	return d, told && math.Abs(best.step) >= effect*math.Abs(before)
 }
 
-// bestRamp looks for where a ramp within [start, end) begins and ends, of at least an eighth of it: on a grid, then ever closer.
+// bestRamp looks for where a ramp within [start, end) begins and ends, of at least an eighth of it: on a grid, then
+// ever closer.
 func (s *sums) bestRamp(start, end int) (from, to int, best fitted) {
 	const grid = 8
 	n := end - start

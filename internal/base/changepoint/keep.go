@@ -20,7 +20,8 @@ type sums struct {
 
 func newSums(z []float64) *sums {
 	n := len(z)
-	s := &sums{make([]float64, n), make([]float64, n+1), make([]float64, n+1), make([]float64, n+1), make([]float64, n+1), 0, 0}
+	s := &sums{make([]float64, n), make([]float64, n+1), make([]float64, n+1), make([]float64, n+1),
+		make([]float64, n+1), 0, 0}
 	if n > 0 {
 		s.base = median(z[:min(n, window)])
 	}
@@ -88,9 +89,9 @@ type fitted struct {
 	left   float64 // the sum of squares of that noise
 }
 
-// fit fits levels to [i, c) and [c, j) by generalised least squares for noise of first-order autocorrelation r: ordinary
-// least squares of z[k]-r*z[k-1], the first value times sqrt(1-r*r) (Prais and Winsten 1954). A step is then known by the one
-// jump as well as by the levels: the more the noise wanders, the more by the jump.
+// fit fits levels to [i, c) and [c, j) by generalised least squares for noise of first-order autocorrelation r:
+// ordinary least squares of z[k]-r*z[k-1], the first value times sqrt(1-r*r) (Prais and Winsten 1954). A step is then
+// known by the one jump as well as by the levels: the more the noise wanders, the more by the jump.
 func (s *sums) fit(i, c, j int) fitted {
 	r, q := s.r, 1-s.r
 	n1, n2 := float64(c-i), float64(j-c)
@@ -111,11 +112,12 @@ func (s *sums) fit(i, c, j int) fitted {
 	return f
 }
 
-// normal is the normal deviate that is as rare as Student's t with df degrees of freedom, given t squared (Wallace 1959).
+// normal is the normal deviate that is as rare as Student's t with df degrees of freedom, given t squared (Wallace
+// 1959).
 func normal(t2, df float64) float64 { return (8*df + 1) / (8*df + 3) * math.Sqrt(df*math.Log1p(t2/df)) }
 
-// needed is the score that a cut must reach. A cut is chosen among as many as there are points (Bonferroni), and in noise
-// alone one series of a hundred has one that reaches it (TestFalseAlarms).
+// needed is the score that a cut must reach. A cut is chosen among as many as there are points (Bonferroni), and in
+// noise alone one series of a hundred has one that reaches it (TestFalseAlarms).
 func (s *sums) needed() float64 {
 	return distuv.UnitNormal.Quantile(1 - falseAlarms/2/max(2, float64(s.len())))
 }
@@ -148,7 +150,8 @@ func (s *sums) keep(at []int, effect float64) []int {
 		c := &list[i]
 		start, end := list[c.before].at, list[c.after].at
 		c.score = s.score(start, c.at, end)
-		if min(c.at-start, end-c.at) < fewestWithin && !(c.at-start >= fewestAtEnd && start == 0 || c.at-start >= fewestWithin) ||
+		if min(c.at-start, end-c.at) < fewestWithin &&
+			!(c.at-start >= fewestAtEnd && start == 0 || c.at-start >= fewestWithin) ||
 			end-c.at < fewestAtEnd || end-c.at < fewestWithin && end != n {
 			c.score = 0
 		}

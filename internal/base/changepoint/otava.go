@@ -8,10 +8,10 @@ import (
 )
 
 // Otava finds changes as Apache Otava 0.6 (formerly Hunter) does: E-divisive in windows with a t-test in place of
-// permutations, at ten times the level asked for, then merging from the weakest on. It is here to be compared
-// with: the method is theirs (Fleming et al. 2023, doi 10.1145/3578244.3583719; Apache-2.0, Copyright The Apache Software
-// Foundation), this program is not. The answer is the first point of each new level. Time is n times the
-// window, and quadratic in the number of weak cuts.
+// permutations, at ten times the level asked for, then merging from the weakest on. It is here to be compared with:
+// the method is theirs (Fleming et al. 2023, doi 10.1145/3578244.3583719; Apache-2.0, Copyright The Apache Software
+// Foundation), this program is not. The answer is the first point of each new level. Time is n times the window, and
+// quadratic in the number of weak cuts.
 func Otava(values []float64, window int, p, magnitude float64) []int {
 	first := p
 	switch {

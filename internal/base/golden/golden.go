@@ -239,7 +239,8 @@ func CorpusFiles(t testing.TB, folder string, suffixes ...string) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(filepath.Join(Corpus(t), folder), func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(path, s) }) {
+		if err == nil && !d.IsDir() && slices.ContainsFunc(suffixes,
+			func(s string) bool { return strings.HasSuffix(path, s) }) {
 			out = append(out, path)
 		}
 		return err

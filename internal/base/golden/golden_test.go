@@ -41,7 +41,8 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(join(a, cases, map[string]string{"a": "new a\n", "b": "new b\n"}))
-	want := "Comment.\n-- b/events --\n1\n-- b/want --\nnew b\n-- a/args --\nx\n-- a/events --\n2\n-- a/want --\nnew a\n"
+	want := "Comment.\n-- b/events --\n1\n-- b/want --\nnew b\n-- a/args --\nx\n-- a/events --\n2\n-- a/want " +
+		"--\nnew a\n"
 	if got != want {
 		t.Errorf("joined\n%s\nwant\n%s", got, want)
 	}

@@ -26,7 +26,8 @@ func Shared(t testing.TB, path ...string) string {
 	Long(t, "reads real captures, beside the repository in ../shared")
 	whole := filepath.Join(append([]string{filepath.Dir(Root(t)), "shared"}, path...)...)
 	if _, err := os.Stat(whole); err != nil {
-		t.Skipf("no real captures beside the repository: no %s", filepath.Join(append([]string{"../shared"}, path...)...))
+		t.Skipf("no real captures beside the repository: no %s",
+			filepath.Join(append([]string{"../shared"}, path...)...))
 	}
 	return whole
 }

@@ -31,7 +31,8 @@ func BenchmarkScan(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		plan := db.Plan(db.Table("CUPTI_ACTIVITY_KIND_KERNEL"), "start", "end", "streamId", "correlationId", "demangledName", "gridX")
+		plan := db.Plan(db.Table("CUPTI_ACTIVITY_KIND_KERNEL"), "start", "end", "streamId", "correlationId",
+			"demangledName", "gridX")
 		_, err = plan.Scan(context.Background(), func(r *sqlite.Row) {
 			for i := range 6 {
 				v, _ := r.Int(i)
@@ -53,7 +54,8 @@ func BenchmarkSQLite(b *testing.B) {
 	defer db.Close()
 	var sum int64
 	for b.Loop() {
-		stmt := db.Prep("SELECT start, end, streamId, correlationId, demangledName, gridX FROM CUPTI_ACTIVITY_KIND_KERNEL")
+		stmt := db.Prep("SELECT start, end, streamId, correlationId, demangledName, gridX FROM " +
+			"CUPTI_ACTIVITY_KIND_KERNEL")
 		for {
 			more, err := stmt.Step()
 			if err != nil {

@@ -21,7 +21,8 @@ func decode(kind uint64, data []byte, at, n int) value {
 	case 4:
 		return value{kind: Int, bits: int64(int32(binary.BigEndian.Uint32(b)))}
 	case 5:
-		return value{kind: Int, bits: int64(int16(binary.BigEndian.Uint16(b)))<<32 | int64(binary.BigEndian.Uint32(b[2:]))}
+		return value{kind: Int, bits: int64(int16(binary.BigEndian.Uint16(b)))<<32 | int64(
+			binary.BigEndian.Uint32(b[2:]))}
 	case 6:
 		return value{kind: Int, bits: int64(binary.BigEndian.Uint64(b))}
 	case 7:

@@ -134,7 +134,8 @@ func (t *Table) define(def []word) error {
 			c.isRowID, typed = strings.EqualFold(c.kind, "INTEGER") && !desc, false
 		case w.is("DEFAULT"):
 			c.missing, typed = literal(def[i+2:]), false
-		case w.is("NOT"), w.is("NULL"), w.is("UNIQUE"), w.is("CHECK"), w.is("REFERENCES"), w.is("CONSTRAINT"), w.is("COLLATE"):
+		case w.is("NOT"), w.is("NULL"), w.is("UNIQUE"), w.is("CHECK"), w.is("REFERENCES"), w.is("CONSTRAINT"),
+			w.is("COLLATE"):
 			typed = false
 		case typed:
 			c.kind = strings.TrimSpace(c.kind + " " + w.text)

@@ -98,7 +98,8 @@ func compare(t *testing.T, path string) {
 	}
 	defer conn.Close()
 	var names []string
-	err = sqlitex.Execute(conn, "select name from sqlite_master where type='table' and name not like 'sqlite\\_%' escape '\\'", &sqlitex.ExecOptions{
+	err = sqlitex.Execute(conn, "select name from sqlite_master where type='table' and name not like 'sqlite\\_%' "+
+		"escape '\\'", &sqlitex.ExecOptions{
 		ResultFunc: func(s *ref.Stmt) error { names = append(names, s.ColumnText(0)); return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -184,14 +185,16 @@ func TestScan(t *testing.T) {
 	}
 	for _, encoding := range []string{"UTF-16le", "UTF-16be"} {
 		t.Run(encoding, func(t *testing.T) {
-			compare(t, makeFile(t, 4096, "PRAGMA encoding='"+encoding+"';CREATE TABLE t(a, b); INSERT INTO t VALUES ('grün 💚', 1), ('', 'x');"))
+			compare(t, makeFile(t, 4096, "PRAGMA encoding='"+encoding+
+				"';CREATE TABLE t(a, b); INSERT INTO t VALUES ('grün 💚', 1), ('', 'x');"))
 		})
 	}
 }
 
 // TestCorpus compares every value of the captures that hold the most kinds of tables.
 func TestCorpus(t *testing.T) {
-	for _, name := range []string{"flameox-graphs", "nsysai-h100-nccl", "pipit-saxpy-mpi", "nsightful-t4", "mordred-2020"} {
+	for _, name := range []string{"flameox-graphs", "nsysai-h100-nccl", "pipit-saxpy-mpi", "nsightful-t4",
+		"mordred-2020"} {
 		packed, err := os.Open(filepath.Join(golden.Corpus(t), "public/nsys", name, "capture.sqlite.zst"))
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +218,8 @@ func TestCorpus(t *testing.T) {
 }
 
 func TestNotRead(t *testing.T) {
-	path := makeFile(t, 4096, "CREATE TABLE w(a INTEGER PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO w VALUES (1, 2); CREATE TABLE g(a, b AS (a + 1)); CREATE TABLE ok(a); INSERT INTO ok VALUES (1);")
+	path := makeFile(t, 4096, "CREATE TABLE w(a INTEGER PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO w VALUES (1, "+
+		"2); CREATE TABLE g(a, b AS (a + 1)); CREATE TABLE ok(a); INSERT INTO ok VALUES (1);")
 	db, err := open(t, path)
 	if err != nil {
 		t.Fatal(err)

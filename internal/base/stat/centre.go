@@ -43,10 +43,12 @@ func CentreOf(runs [][]float64) Centre {
 		}
 	} else {
 		c.OfSteps = true
-		c.Warnings = append(c.Warnings, "one run: the interval is over its steps, and modes between runs are not in it")
+		c.Warnings = append(c.Warnings, "one run: the interval is over its steps, and modes between runs are "+
+			"not in it")
 		spread = ofSteps(e.scale(runs[0]))
 	}
-	if half := quantileT(1-intervalTail, spread.df) * math.Sqrt(spread.variance); !math.IsInf(half, 1) && !math.IsNaN(half) {
+	if half := quantileT(1-intervalTail, spread.df) * math.Sqrt(spread.variance); !math.IsInf(half, 1) &&
+		!math.IsNaN(half) {
 		if e.positive {
 			c.Low, c.High = c.Median*math.Exp(-half), c.Median*math.Exp(half)
 		} else {
@@ -58,7 +60,8 @@ func CentreOf(runs [][]float64) Centre {
 		if c.Runs == 1 {
 			of = "steps"
 		}
-		c.Warnings = append(c.Warnings, fmt.Sprintf("two modes among the %s, at %.4g and %.4g: a median says little of either", of, c.Modes[0], c.Modes[1]))
+		c.Warnings = append(c.Warnings, fmt.Sprintf(
+			"two modes among the %s, at %.4g and %.4g: a median says little of either", of, c.Modes[0], c.Modes[1]))
 	}
 	return c
 }

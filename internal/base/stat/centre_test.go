@@ -27,7 +27,8 @@ func TestCentreCovers(t *testing.T) {
 		if share := float64(covered) / trials; share < 0.94 {
 			t.Errorf("%d runs: %.3f of the intervals hold the median, want 0.95", n, share)
 		}
-		if want := 0.02 * math.Sqrt(math.Pi/2/float64(n)) * quantileT(0.975, float64(n-1)); math.Abs(width/want-1) > 0.25 {
+		if want := 0.02 * math.Sqrt(math.Pi/2/float64(n)) * quantileT(0.975,
+			float64(n-1)); math.Abs(width/want-1) > 0.25 {
 			t.Errorf("%d runs: half of the interval is %.4f, want about %.4f", n, width, want)
 		}
 	}

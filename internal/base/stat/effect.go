@@ -51,13 +51,14 @@ type Effect struct {
 	RunsAfter     int
 	OfSteps       bool // the interval is over the steps of single runs: modes between runs are not in it
 	Verdict       Verdict
-	RunsNeeded    int         // a side, for an undecided question to be decided nine times in ten; 0: more than maxRuns, or decided
-	ModesBefore   []float64   // the two centres if the runs (or steps of one run) have two modes
-	ModesAfter    []float64   //
-	Warnings      []string    // what the reader of the verdict should know
-	centres       [2]float64  // on the scale of the test
-	spread        [2]estimate // of each centre
-	positive      bool        // the test is on logarithms
+	// a side, for an undecided question to be decided nine times in ten; 0: more than maxRuns, or decided
+	RunsNeeded  int
+	ModesBefore []float64   // the two centres if the runs (or steps of one run) have two modes
+	ModesAfter  []float64   //
+	Warnings    []string    // what the reader of the verdict should know
+	centres     [2]float64  // on the scale of the test
+	spread      [2]estimate // of each centre
+	positive    bool        // the test is on logarithms
 }
 
 // An estimate is the variance of a centre and how many degrees of freedom it has.
@@ -92,7 +93,8 @@ func Compare(q Question) Effect {
 	before, after := medians(q.Before), medians(q.After)
 	e := Effect{RunsBefore: len(before), RunsAfter: len(after)}
 	if lost := given - len(before) - len(after); lost > 0 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d runs are passed over: without samples, or with one that is not a number", lost, given))
+		e.Warnings = append(e.Warnings, fmt.Sprintf(
+			"%d of %d runs are passed over: without samples, or with one that is not a number", lost, given))
 	}
 	if len(before) == 0 || len(after) == 0 {
 		e.Low, e.High = math.Inf(-1), math.Inf(1)
@@ -212,7 +214,8 @@ func (e *Effect) doubt() float64 {
 // warn says what the numbers do not.
 func (e *Effect) warn() {
 	if e.OfSteps {
-		e.Warnings = append(e.Warnings, "one run a side: the interval is over its steps, and modes between runs are not in it")
+		e.Warnings = append(e.Warnings, "one run a side: the interval is over its steps, and modes between runs "+
+			"are not in it")
 	}
 	for _, side := range []struct {
 		name  string
@@ -224,7 +227,9 @@ func (e *Effect) warn() {
 			if side.runs == 1 {
 				of = "steps"
 			}
-			e.Warnings = append(e.Warnings, fmt.Sprintf("%s has two modes among its %s, at %.4g and %.4g: a median says little of either", side.name, of, side.modes[0], side.modes[1]))
+			e.Warnings = append(e.Warnings, fmt.Sprintf(
+				"%s has two modes among its %s, at %.4g and %.4g: a median says little of either", side.name, of,
+				side.modes[0], side.modes[1]))
 		}
 	}
 }

@@ -56,7 +56,8 @@ func TestCompareOperating(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			var count [4]int
 			for range trials {
-				e := Compare(Question{Before: side(r, runs, 100, test.cv, test.draw), After: side(r, runs, 100*(1+test.effect), test.cv, test.draw), MinEffect: 0.02, Family: family})
+				e := Compare(Question{Before: side(r, runs, 100, test.cv, test.draw),
+					After: side(r, runs, 100*(1+test.effect), test.cv, test.draw), MinEffect: 0.02, Family: family})
 				count[e.Verdict]++
 			}
 			if got := float64(count[test.want]) / trials; got < test.least {
@@ -76,19 +77,22 @@ func TestRunsNeeded(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))
 		asked, decided := 0, 0
 		for range 150 {
-			q := Question{Before: side(r, 6, 100, test.cv, normal), After: side(r, 6, 100*(1+test.effect), test.cv, normal), MinEffect: 0.02, Family: 20}
+			q := Question{Before: side(r, 6, 100, test.cv, normal),
+				After: side(r, 6, 100*(1+test.effect), test.cv, normal), MinEffect: 0.02, Family: 20}
 			e := Compare(q)
 			if e.Verdict != Undecided {
 				continue
 			}
 			asked++
-			q.Before, q.After = side(r, e.RunsNeeded, 100, test.cv, normal), side(r, e.RunsNeeded, 100*(1+test.effect), test.cv, normal)
+			q.Before, q.After = side(r, e.RunsNeeded, 100, test.cv, normal),
+				side(r, e.RunsNeeded, 100*(1+test.effect), test.cv, normal)
 			if e.RunsNeeded > 6 && Compare(q).Verdict != Undecided {
 				decided++
 			}
 		}
 		if asked < 30 || float64(decided) < 0.8*float64(asked) {
-			t.Errorf("cv %v, effect %v: %d of %d are decided with the runs that they asked for", test.cv, test.effect, decided, asked)
+			t.Errorf("cv %v, effect %v: %d of %d are decided with the runs that they asked for", test.cv, test.effect,
+				decided, asked)
 		}
 	}
 }
@@ -108,17 +112,28 @@ func TestCompare(t *testing.T) {
 		warns  string
 	}{
 		{"a count that never varies", Question{Before: runs(812, 812), After: runs(812, 812)}, Same, 0, ""},
-		{"a count that moved", Question{Before: runs(812, 812), After: runs(912, 912), MinEffect: 0.02}, Higher, 100.0 / 812, ""},
+		{"a count that moved", Question{Before: runs(812, 812), After: runs(912, 912), MinEffect: 0.02}, Higher,
+			100.0 / 812, ""},
 		{"nothing from nothing", Question{Before: runs(0, 0), After: runs(0, 0)}, Same, 0, ""},
-		{"something from nothing", Question{Before: runs(0, 0), After: runs(3, 3), MinAbsolute: 1}, Higher, math.Inf(1), ""},
-		{"under the floor in the unit", Question{Before: runs(0.002, 0.002), After: runs(0.003, 0.003), MinAbsolute: 0.01}, Same, 0.5, ""},
+		{"something from nothing", Question{Before: runs(0, 0), After: runs(3, 3), MinAbsolute: 1}, Higher,
+			math.Inf(1), ""},
+		{"under the floor in the unit", Question{Before: runs(0.002, 0.002), After: runs(0.003, 0.003),
+			MinAbsolute: 0.01}, Same, 0.5, ""},
 		{"no run on a side", Question{Before: runs(1), After: nil}, Undecided, 0, "nothing was measured"},
-		{"not a number", Question{Before: [][]float64{{1, math.NaN()}}, After: runs(1)}, Undecided, 0, "nothing was measured"},
+		{"not a number", Question{Before: [][]float64{{1, math.NaN()}}, After: runs(1)}, Undecided, 0,
+			"nothing was measured"},
 		{"one step each", Question{Before: runs(10), After: runs(20)}, Undecided, 1, "one run a side"},
-		{"single runs, quiet steps", Question{Before: [][]float64{{10, 10.1, 9.9, 10, 10.1, 9.9, 10, 10.1}}, After: [][]float64{{20, 20.1, 19.9, 20, 20.1, 19.9, 20, 20.1}}, MinEffect: 0.02}, Higher, 1, "modes between runs"},
-		{"single runs, known to scatter", Question{Before: [][]float64{{10, 10.1, 9.9, 10}}, After: [][]float64{{11, 11.1, 10.9, 11}}, MinEffect: 0.02, Noise: Noise{SD: 0.1, Runs: 20}}, Undecided, 0.1, ""},
-		{"single runs, known not to", Question{Before: [][]float64{{10, 10.1, 9.9, 10}}, After: [][]float64{{11, 11.1, 10.9, 11}}, MinEffect: 0.02, Noise: Noise{SD: 0.005, Runs: 20}}, Higher, 0.1, ""},
-		{"negative values", Question{Before: runs(-2, -2.01, -1.99), After: runs(-1, -1.01, -0.99), MinEffect: 0.02}, Higher, 0.5, ""},
+		{"single runs, quiet steps", Question{Before: [][]float64{{10, 10.1, 9.9, 10, 10.1, 9.9, 10, 10.1}},
+			After: [][]float64{{20, 20.1, 19.9, 20, 20.1, 19.9, 20, 20.1}}, MinEffect: 0.02}, Higher, 1,
+			"modes between runs"},
+		{"single runs, known to scatter", Question{Before: [][]float64{{10, 10.1, 9.9, 10}},
+			After: [][]float64{{11, 11.1, 10.9, 11}}, MinEffect: 0.02, Noise: Noise{SD: 0.1, Runs: 20}}, Undecided,
+			0.1, ""},
+		{"single runs, known not to", Question{Before: [][]float64{{10, 10.1, 9.9, 10}},
+			After: [][]float64{{11, 11.1, 10.9, 11}}, MinEffect: 0.02, Noise: Noise{SD: 0.005, Runs: 20}}, Higher, 0.1,
+			""},
+		{"negative values", Question{Before: runs(-2, -2.01, -1.99), After: runs(-1, -1.01, -0.99), MinEffect: 0.02},
+			Higher, 0.5, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := Compare(test.q)
@@ -128,7 +143,8 @@ func TestCompare(t *testing.T) {
 			if math.Abs(e.Change-test.change) > 0.005 && e.Change != test.change {
 				t.Errorf("change %v, want %v", e.Change, test.change)
 			}
-			if text := strings.Join(e.Warnings, "; "); !strings.Contains(text, test.warns) || test.warns == "" && text != "" {
+			if text := strings.Join(e.Warnings, "; "); !strings.Contains(text, test.warns) || test.warns == "" &&
+				text != "" {
 				t.Errorf("warnings %q, want %q", text, test.warns)
 			}
 			if e.Low > e.Change || e.High < e.Change {

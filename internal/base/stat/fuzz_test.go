@@ -19,14 +19,17 @@ func FuzzCompare(f *testing.F) {
 	}
 	seed(1, 3, 0, 0, 0, 0, 0, 0)
 	seed(1, 6, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2)
-	seed(1, 6, 1e200, 1e300, 1e200, 1e308, 1e308, 1e308, 1, 1, 1, 1, 1, 1)                // squares overflow
-	seed(1, 3, 1e-320, 5e-324, 1e-310, 1e150, 1e149, 1e148)                               // so does the change
-	seed(3, 2, 0, 1, 1, 1, 1, 0)                                                          // a step of no length among others
-	seed(3, 2, math.NaN(), 1, 1, 1, 1, 1, 1, 2, 3)                                        // one run of a side is no number
-	seed(1, 2, 1, 1+1e-16, 1, 1+2e-16)                                                    // scatter of rounding only
-	seed(2, 1, math.Inf(1), math.Inf(-1), -1, 1)                                          //
-	seed(1, 2, -1, 1, 1, -1)                                                              // a before of about nothing
-	f.Add([]byte("0000000010000000"), uint8(1), uint8(1), 0.02, 0.0, 0.01, 1e-9, 1)       // hardly any degrees of freedom
+	seed(1, 6, 1e200, 1e300, 1e200, 1e308, 1e308, 1e308, 1, 1, 1, 1, 1, 1) // squares overflow
+	seed(1, 3, 1e-320, 5e-324, 1e-310, 1e150, 1e149, 1e148)                // so does the change
+	// a step of no length among others
+	seed(3, 2, 0, 1, 1, 1, 1, 0)
+	// one run of a side is no number
+	seed(3, 2, math.NaN(), 1, 1, 1, 1, 1, 1, 2, 3)
+	seed(1, 2, 1, 1+1e-16, 1, 1+2e-16)           // scatter of rounding only
+	seed(2, 1, math.Inf(1), math.Inf(-1), -1, 1) //
+	seed(1, 2, -1, 1, 1, -1)                     // a before of about nothing
+	// hardly any degrees of freedom
+	f.Add([]byte("0000000010000000"), uint8(1), uint8(1), 0.02, 0.0, 0.01, 1e-9, 1)
 	f.Add([]byte("0000000010000000"), uint8(1), uint8(1), -1.0, -1.0, -1.0, -1.0, 0)      //
 	f.Add([]byte("0000000010000000"), uint8(1), uint8(1), 1e300, 1e300, 1e300, 1e300, -1) //
 	f.Fuzz(func(t *testing.T, data []byte, perRun, split uint8, minEffect, minAbsolute, sd, runs float64, family int) {
@@ -43,10 +46,13 @@ func FuzzCompare(f *testing.F) {
 			v := math.Float64frombits(binary.LittleEndian.Uint64(data[i:]))
 			sides[side][run] = append(sides[side][run], v)
 		}
-		watch := time.AfterFunc(10*time.Second, func() { panic("it does not end") }) // a panic leaves the input behind, a test's limit does not
+		// a panic leaves the input behind, a test's limit does not
+		watch := time.AfterFunc(10*time.Second, func() { panic("it does not end") })
 		defer watch.Stop()
-		e := Compare(Question{Before: sides[0], After: sides[1], MinEffect: minEffect, MinAbsolute: minAbsolute, Family: family, Noise: Noise{sd, runs}})
-		for name, v := range map[string]float64{"before": e.Before, "after": e.After, "change": e.Change, "low": e.Low, "high": e.High, "sd": e.SD} {
+		e := Compare(Question{Before: sides[0], After: sides[1], MinEffect: minEffect, MinAbsolute: minAbsolute,
+			Family: family, Noise: Noise{sd, runs}})
+		for name, v := range map[string]float64{"before": e.Before, "after": e.After, "change": e.Change, "low": e.Low,
+			"high": e.High, "sd": e.SD} {
 			if math.IsNaN(v) {
 				t.Errorf("%s is no number: %+v", name, e)
 			}

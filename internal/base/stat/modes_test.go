@@ -49,7 +49,8 @@ func TestModesOfNothing(t *testing.T) {
 			t.Errorf("Modes(%v) = %v and %v", values, low, high)
 		}
 	}
-	if low, high, two := Modes([]float64{22.5, 25.5, 22.55, 25.45, 22.5, 25.5, 22.45}); !two || low > 22.6 || high < 25.4 {
+	if low, high, two := Modes([]float64{22.5, 25.5, 22.55, 25.45, 22.5, 25.5, 22.45}); !two || low > 22.6 ||
+		high < 25.4 {
 		t.Errorf("newton#2534's modes: %v %v %v", low, high, two)
 	}
 }

@@ -21,7 +21,8 @@ func ParseQuantity(text string) (Quantity, error) {
 		end++
 	}
 	if end < len(text)-1 && (text[end] == 'e' || text[end] == 'E') { // an exponent, not the beginning of a unit
-		if k := end + 1 + strings.IndexAny(text[end+1:], "0123456789"); k == end+1 || k == end+2 && strings.IndexByte("+-", text[end+1]) >= 0 {
+		if k := end + 1 + strings.IndexAny(text[end+1:], "0123456789"); k == end+1 || k == end+2 &&
+			strings.IndexByte("+-", text[end+1]) >= 0 {
 			for end = k; end < len(text) && text[end] >= '0' && text[end] <= '9'; {
 				end++
 			}
@@ -37,7 +38,8 @@ func ParseQuantity(text string) (Quantity, error) {
 // scales is what symbols of one dimension hold of its smallest unit.
 var scales = []map[string]float64{
 	{"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9},
-	{"bytes": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
+	{"bytes": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20,
+		"GiB": 1 << 30, "TiB": 1 << 40},
 	{"%": 1, "share": 100},
 	{"": 1, "count": 1},
 }

@@ -14,7 +14,8 @@ func TestQuantity(t *testing.T) {
 		{"20us", "ms", 0.02, true}, {"1.5 s", "ms", 1500, true}, {"12ms", "us", 12000, true}, {"3µs", "us", 3, true},
 		{"1.5GB", "bytes", 1.5e9, true}, {"2MiB", "bytes", 2 << 20, true}, {"2097152", "bytes", 2 << 20, true},
 		{"2%", "share", 0.02, true}, {"0.9", "share", 0.9, true}, {"1%", "%", 1, true}, {"300", "count", 300, true},
-		{"300 tokens/s", "tokens/s", 300, true}, {"1e3us", "ms", 1, true}, {"2e-3ms", "us", 2, true}, {"-1ms", "ms", -1, true},
+		{"300 tokens/s", "tokens/s", 300, true}, {"1e3us", "ms", 1, true}, {"2e-3ms", "us", 2, true},
+		{"-1ms", "ms", -1, true},
 		{"3 elephants", "elephants", 3, true}, {"1E", "E", 1, true},
 		{"12", "ms", 0, false}, {"12ms", "bytes", 0, false}, {"300", "tokens/s", 0, false},
 	} {

@@ -34,7 +34,8 @@ func TestRound1(t *testing.T) {
 		{0.25, 0.3}, {0.45, 0.5}, {-0.15, -0.2}, {0.05, 0.1}, {0.04999999999999, 0},
 		{0, 0}, {100, 100}, {2003998.25, 2003998.3}, {2003998.3333333, 2003998.3}, {99.95, 100},
 		{1099511627776.25, 1099511627776.3}, {5e15, 5e15}, {1e300, 1e300},
-		{3941.049999999999, 3941.1}, {283998884951846.25, 283998884951846.2}, {1470445682463955.8, 1470445682463955}, // all as SQLite does it
+		// all as SQLite does it
+		{3941.049999999999, 3941.1}, {283998884951846.25, 283998884951846.2}, {1470445682463955.8, 1470445682463955},
 	} {
 		if got := Round1(test.x); got != test.want {
 			t.Errorf("Round1(%v) = %v, want %v", test.x, got, test.want)
@@ -63,13 +64,17 @@ func TestAppend(t *testing.T) {
 	}{
 		{Count, int64(1234567), "1234567"}, {ID, int64(-1), "-1"}, {Count, 20.0, "20"}, {Count, 2.5, "2.5"},
 		{Ns, int64(-5), "-5"}, {Ns, 1e6, "1000000"},
-		{NsFloat, 100.0, "100.0"}, {NsFloat, 2003998.25, "2003998.3"}, {NsFloat, int64(7), "7.0"}, {NsFloat, -0.01, "0.0"},
-		{Percent1, 0.15, "0.2"}, {Number1, 0.35, "0.4"}, {Number1, int64(3), "3.0"}, {Percent2, 97.126, "97.13"}, {Percent2, int64(3), "3.00"},
-		{Us, int64(1234567), "1234.567"}, {Us, int64(-5), "-0.005"}, {Us, 1500.0, "1.500"}, {Us, int64(math.MinInt64), "-9223372036854775.808"},
+		{NsFloat, 100.0, "100.0"}, {NsFloat, 2003998.25, "2003998.3"}, {NsFloat, int64(7), "7.0"},
+		{NsFloat, -0.01, "0.0"},
+		{Percent1, 0.15, "0.2"}, {Number1, 0.35, "0.4"}, {Number1, int64(3), "3.0"}, {Percent2, 97.126, "97.13"},
+		{Percent2, int64(3), "3.00"},
+		{Us, int64(1234567), "1234.567"}, {Us, int64(-5), "-0.005"}, {Us, 1500.0, "1.500"},
+		{Us, int64(math.MinInt64), "-9223372036854775.808"},
 		{Ms, int64(1234567), "1.234567"}, {Ms, 1.5e6, "1.500000"},
 		{MB, 536.8709, "536.871"}, {MB, int64(2), "2.000"}, {MBps, 13000.0, "13000.000"},
 		{GBps, 0.006494534948482317, "0.006494534948482317"}, {GBps, 1451.4314980793854, "1451.4314980793854"},
-		{Number, 1234567.0, "1234567"}, {Number, 1e-9, "1e-09"}, {Number, 1e20, "1e+20"}, {Ratio, 0.25, "0.25"}, {Number, math.Copysign(0, -1), "0"},
+		{Number, 1234567.0, "1234567"}, {Number, 1e-9, "1e-09"}, {Number, 1e20, "1e+20"}, {Ratio, 0.25, "0.25"},
+		{Number, math.Copysign(0, -1), "0"},
 		{Number, math.NaN(), ""}, {NsFloat, math.Inf(1), ""},
 	} {
 		var got []byte
@@ -138,7 +143,8 @@ func TestScale(t *testing.T) {
 		if got := s.Header("T"); got != test.head {
 			t.Errorf("unit %d up to %v has head %q, want %q", test.unit, test.largest, got, test.head)
 		}
-		got := fmt.Sprint(s.Int(0), " ", s.Int(1), " ", s.Int(999), " ", s.Float(math.NaN()), " ", s.Float(0.15), " ", s.Float(-5))
+		got := fmt.Sprint(s.Int(0), " ", s.Int(1), " ", s.Int(999), " ", s.Float(math.NaN()), " ", s.Float(0.15), " ",
+			s.Float(-5))
 		if got != test.values {
 			t.Errorf("unit %d up to %v prints %q, want %q", test.unit, test.largest, got, test.values)
 		}
@@ -146,7 +152,8 @@ func TestScale(t *testing.T) {
 	if got := ScaleOf(Percent1, 100).Float(0.04); got != "<0.1" {
 		t.Errorf("0.04 %% prints %q", got)
 	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", 100000: "100,000"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567",
+		100000: "100,000"} {
 		if got := FormatCount(n); got != want {
 			t.Errorf("FormatCount(%d) = %q, want %q", n, got, want)
 		}
@@ -154,7 +161,8 @@ func TestScale(t *testing.T) {
 	if got := FormatBytes(4096); got != "4.096 kB" {
 		t.Errorf("FormatBytes(4096) = %q", got)
 	}
-	for n, want := range map[int64]string{512: "512 bytes", 49152: "48 KiB", 62_914_560: "60 MiB", 150_110_011_392: "140 GiB", 1_572_864: "1.5 MiB"} {
+	for n, want := range map[int64]string{512: "512 bytes", 49152: "48 KiB", 62_914_560: "60 MiB",
+		150_110_011_392: "140 GiB", 1_572_864: "1.5 MiB"} {
 		if got := FormatMemory(n); got != want {
 			t.Errorf("FormatMemory(%d) = %q, want %q", n, got, want)
 		}

@@ -81,7 +81,8 @@ func readCFI(file io.ReaderAt, f *elf.File, bytes int64) (*cfi, error) {
 			header = p
 		}
 	}
-	if header == nil || header.Filesz < 12 || header.Filesz > maxTable || header.Off > uint64(bytes) || header.Filesz > uint64(bytes)-header.Off {
+	if header == nil || header.Filesz < 12 || header.Filesz > maxTable || header.Off > uint64(bytes) ||
+		header.Filesz > uint64(bytes)-header.Off {
 		return nil, errCFI
 	}
 	b := make([]byte, header.Filesz)

@@ -34,7 +34,8 @@ func gvisor() bool {
 // Check tries what sampling needs, on this process, and says what works. It takes no sample and leaves nothing open.
 func Check() Report {
 	c := here()
-	r := Report{Perfmon: c.perfmon, Seccomp: c.seccomp, GVisor: c.gvisor, MaxHz: number("/proc/sys/kernel/perf_event_max_sample_rate", 0)}
+	r := Report{Perfmon: c.perfmon, Seccomp: c.seccomp, GVisor: c.gvisor,
+		MaxHz: number("/proc/sys/kernel/perf_event_max_sample_rate", 0)}
 	if c.paranoid != unknownParanoid {
 		r.Paranoid = &c.paranoid
 	}

@@ -80,7 +80,8 @@ func TestUnprivileged(t *testing.T) {
 	if err := os.WriteFile(copied, b, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Log(again(t, "nobody", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, "HOT="+copied, "TMPDIR=/tmp"))
+	t.Log(again(t, "nobody", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, "HOT="+
+		copied, "TMPDIR=/tmp"))
 }
 
 // The filter of a container is told from the kernel's own setting.
@@ -116,7 +117,8 @@ func forbid(t *testing.T, number uint32) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, seccompSetModeFilter, filterFlagTsync, uintptr(unsafe.Pointer(&program))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, seccompSetModeFilter, filterFlagTsync,
+		uintptr(unsafe.Pointer(&program))); errno != 0 {
 		t.Fatal(errno)
 	}
 }
@@ -160,7 +162,8 @@ func TestTooManyFiles(t *testing.T) {
 	for _, f := range open {
 		f.Close()
 	}
-	if problem := new(Error); !errors.As(err, &problem) || !strings.Contains(problem.Why, "20 events") || !strings.Contains(problem.Fix, "ulimit -n") {
+	if problem := new(Error); !errors.As(err, &problem) || !strings.Contains(problem.Why, "20 events") ||
+		!strings.Contains(problem.Fix, "ulimit -n") {
 		t.Errorf("%v", err)
 	}
 }

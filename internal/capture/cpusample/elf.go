@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Bounds of what is read of a program file: the largest that are seen (browsers, libtorch with debug symbols) have 2 million
-// functions and names of 4 KiB.
+// Bounds of what is read of a program file: the largest that are seen (browsers, libtorch with debug symbols) have 2
+// million functions and names of 4 KiB.
 const (
 	maxFunctions = 4 << 20
 	maxNameBytes = 4 << 10
@@ -86,7 +86,8 @@ func loadsOf(f *elf.File) (out []elf.ProgHeader) {
 // readTable adds the functions of a table of symbols, read in pieces.
 func (m *module) readTable(f *elf.File, s *elf.Section, table int, fileBytes uint64) {
 	names := f.Sections[s.Link]
-	if s.Type == elf.SHT_NOBITS || names.Type == elf.SHT_NOBITS || s.Offset > fileBytes || s.FileSize > fileBytes-s.Offset ||
+	if s.Type == elf.SHT_NOBITS || names.Type == elf.SHT_NOBITS || s.Offset > fileBytes ||
+		s.FileSize > fileBytes-s.Offset ||
 		f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
 		return
 	}
@@ -98,7 +99,8 @@ func (m *module) readTable(f *elf.File, s *elf.Section, table int, fileBytes uin
 		for b := buf[:n]; len(b) >= elf.Sym64Size; b = b[elf.Sym64Size:] {
 			kind, section := elf.SymType(b[4]&15), binary.LittleEndian.Uint16(b[6:])
 			// STT_GNU_IFUNC (10) names the function that chooses; its code is rarely what runs, but its name is right.
-			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || section == uint16(elf.SHN_UNDEF) || len(m.functions) >= maxFunctions {
+			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || section == uint16(elf.SHN_UNDEF) ||
+				len(m.functions) >= maxFunctions {
 				continue
 			}
 			fn := function{
@@ -118,7 +120,8 @@ func (m *module) readTable(f *elf.File, s *elf.Section, table int, fileBytes uin
 	}
 }
 
-// sort orders functions by address. Where several names stand for one address, the first is the fullest table's with a size.
+// sort orders functions by address. Where several names stand for one address, the first is the fullest table's with
+// a size.
 func (m *module) sort() {
 	slices.SortFunc(m.functions, func(a, b function) int {
 		switch {
@@ -163,7 +166,8 @@ func (m *module) name(address uint64) string {
 	return ""
 }
 
-// begin is where the function at an address begins, of functions that have no name too, by what exceptions need; or the address.
+// begin is where the function at an address begins, of functions that have no name too, by what exceptions need; or
+// the address.
 func (m *module) begin(address uint64) uint64 {
 	if m.cfi != nil {
 		if p, ok := m.cfi.find(address); ok {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openRegular opens a file that is a regular one: opening waits for nothing, as a pipe's would. The path is of somebody else's
-// making; follow says whether it may be a link.
+// openRegular opens a file that is a regular one: opening waits for nothing, as a pipe's would. The path is of
+// somebody else's making; follow says whether it may be a link.
 func openRegular(path string, follow bool) (*os.File, fs.FileInfo, error) {
 	flags := os.O_RDONLY | syscall.O_NONBLOCK
 	if !follow {

@@ -9,9 +9,9 @@ import (
 	"lacuna/internal/capture/spool"
 )
 
-// Bounds of memory. A stack is 300 bytes to 8 KiB, a frame about 100; programs have thousands of both, endless recursion over
-// changing functions has more. Stacks are remembered up to maxStackBytes, then forgotten: met again they are resolved again. Those
-// that wait to be resolved, a second's, are bounded by as much.
+// Bounds of memory. A stack is 300 bytes to 8 KiB, a frame about 100; programs have thousands of both, endless
+// recursion over changing functions has more. Stacks are remembered up to maxStackBytes, then forgotten: met again
+// they are resolved again. Those that wait to be resolved, a second's, are bounded by as much.
 const (
 	maxStackBytes = 32 << 20
 	maxFrames     = 1 << 19
@@ -70,8 +70,9 @@ type place struct {
 	address uint64
 }
 
-// places is where the frames of a stack lie, outermost first. A caller that lies in no mapping is no caller: the chain of
-// frame pointers is broken there, and what follows is nonsense. Return addresses are those after the call: one is taken off.
+// places is where the frames of a stack lie, outermost first. A caller that lies in no mapping is no caller: the
+// chain of frame pointers is broken there, and what follows is nonsense. Return addresses are those after the call:
+// one is taken off.
 func (st *stack) places() []place {
 	out := make([]place, 0, len(st.addresses))
 	for i, a := range st.addresses {

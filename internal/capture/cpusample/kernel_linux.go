@@ -9,12 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layouts are what is tried in turn, the best first: bytes of each CPU's ring, and of the stack that a sample brings along (0: frame
-// pointers only), of which the kernel takes at most 65,528. That is 150 calls of Python functions, at 430 bytes each (measured on
-// 3.12 and 3.13); of a PyTorch program that mostly imports 14 % of the samples are deeper still (docs/sampling.md). Each of the
-// first rings holds 15 samples, which a busy CPU takes 75 ms for at 199 Hz. The kernel lets every user lock 516 KiB for each CPU by default (kernel.perf_event_mlock_kb), and what ulimit -l says
-// on top.
-var layouts = [...]struct{ ring, stack uint32 }{{1 << 20, 65528}, {512 << 10, 32 << 10}, {512 << 10, 0}, {128 << 10, 0}, {32 << 10, 0}}
+// layouts are what is tried in turn, the best first: bytes of each CPU's ring, and of the stack that a sample brings
+// along (0: frame pointers only), of which the kernel takes at most 65,528. That is 150 calls of Python functions, at
+// 430 bytes each (measured on
+// 3.12 and 3.13); of a PyTorch program that mostly imports 14 % of the samples are deeper still (docs/sampling.md).
+// Each of the first rings holds 15 samples, which a busy CPU takes 75 ms for at 199 Hz. The kernel lets every user
+// lock 516 KiB for each CPU by default (kernel.perf_event_mlock_kb), and what ulimit -l says on top.
+var layouts = [...]struct{ ring, stack uint32 }{{1 << 20, 65528}, {512 << 10, 32 << 10}, {512 << 10, 0},
+	{128 << 10, 0}, {32 << 10, 0}}
 
 // events are perf events that write into one ring a CPU.
 type events struct {
@@ -39,7 +41,8 @@ func attributes(o Options) unix.PerfEventAttr {
 		Size:   unix.PERF_ATTR_SIZE_VER5, // ends with sample_max_stack; Linux 4.8
 		Config: unix.PERF_COUNT_SW_CPU_CLOCK,
 		Sample: uint64(o.Hz),
-		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID |
+		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitSampleIDAll |
+			unix.PerfBitUseClockID |
 			unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask |
 			unix.PerfBitExcludeHv | unix.PerfBitExcludeCallchainKernel | unix.PerfBitWatermark,
 		Sample_type:      sampleType,
@@ -53,14 +56,15 @@ func attributes(o Options) unix.PerfEventAttr {
 	return a
 }
 
-// permitted fits attributes to what this kernel allows: it opens an event on this thread until it succeeds. limits are what it
-// could not have.
+// permitted fits attributes to what this kernel allows: it opens an event on this thread until it succeeds. limits
+// are what it could not have.
 func permitted(o Options) (a unix.PerfEventAttr, s Stats, limits []*Error, err error) {
 	if o.Hz <= 0 {
 		o.Hz = DefaultHz
 	}
 	if most := number("/proc/sys/kernel/perf_event_max_sample_rate", o.Hz); most > 0 && o.Hz > most {
-		limits = append(limits, &Error{Why: fmt.Sprintf("samples are taken at %d Hz, not %d, since kernel.perf_event_max_sample_rate says so", most, o.Hz)})
+		limits = append(limits, &Error{Why: fmt.Sprintf(
+			"samples are taken at %d Hz, not %d, since kernel.perf_event_max_sample_rate says so", most, o.Hz)})
 		o.Hz = most
 	}
 	s.Hz, a = o.Hz, attributes(o)
@@ -73,7 +77,8 @@ func permitted(o Options) (a unix.PerfEventAttr, s Stats, limits []*Error, err e
 		if err = try(&a); err == nil {
 			paranoid := number("/proc/sys/kernel/perf_event_paranoid", 2)
 			limits = append(limits, &Error{
-				Why: fmt.Sprintf("time within the kernel is not sampled: kernel.perf_event_paranoid is %d and this user has no CAP_PERFMON", paranoid),
+				Why: fmt.Sprintf("time within the kernel is not sampled: kernel.perf_event_paranoid is %d and this "+
+					"user has no CAP_PERFMON", paranoid),
 				Fix: "as root: sysctl kernel.perf_event_paranoid=1",
 			})
 		}
@@ -119,8 +124,8 @@ func attach(pid int, o Options) (opened, error) {
 	return opened{e, e.dumps(), stats}, nil
 }
 
-// launch opens events on a thread of our own that starts the program and then ends: the program inherits them, and its exec
-// turns them on. Nothing that we start later can inherit them.
+// launch opens events on a thread of our own that starts the program and then ends: the program inherits them, and
+// its exec turns them on. Nothing that we start later can inherit them.
 func launch(o Options, start func() error) (opened, error) {
 	a, stats, _, err := permitted(o)
 	if err != nil {
@@ -170,7 +175,8 @@ func (e *events) open(threads, cpus []int) error {
 	return err
 }
 
-// openEach opens an event for each thread and CPU. A thread that has ended meanwhile, and a CPU that went offline, are passed over.
+// openEach opens an event for each thread and CPU. A thread that has ended meanwhile, and a CPU that went offline,
+// are passed over.
 func (e *events) openEach(threads, cpus []int) error {
 	opened := 0
 	for _, tid := range threads {
@@ -229,8 +235,8 @@ func (e *events) drain(visit func(cpu int, record []byte)) (broken int64) {
 	return broken
 }
 
-// attachMissing attaches to threads that came up between being listed and being attached to. Those in inherited have events
-// from their creator, and would be sampled twice.
+// attachMissing attaches to threads that came up between being listed and being attached to. Those in inherited have
+// events from their creator, and would be sampled twice.
 func (e *events) attachMissing(inherited map[uint32]bool) error {
 	var missing []int
 	for _, tid := range threadsBelow("/proc", e.root) {

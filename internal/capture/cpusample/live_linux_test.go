@@ -30,19 +30,21 @@ func compiled(t *testing.T, source string, flags ...string) string {
 		t.Skip("NOT TESTED: there is no C compiler here")
 	}
 	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
-	args := append([]string{"-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", program, filepath.Join("testdata", source), "-lpthread"}, flags...)
+	args := append([]string{"-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", program,
+		filepath.Join("testdata", source), "-lpthread"}, flags...)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program
 }
 
-// hot checks what is known of the program hot. On a busy machine the kernel may drop records that were not read in time: they must be
-// counted, and what they may have stood for is allowed to be missing.
+// hot checks what is known of the program hot. On a busy machine the kernel may drop records that were not read in
+// time: they must be counted, and what they may have stood for is allowed to be missing.
 func hot(t *testing.T, r *recording, s Stats, seconds float64) {
 	t.Helper()
 	t.Logf("%+v", s)
-	if s.Lost > 0 != strings.Contains(strings.Join(s.Notes, ""), "dropped by the kernel") || s.Lost > (s.Samples+s.Switches)/20 {
+	if s.Lost > 0 != strings.Contains(strings.Join(s.Notes, ""), "dropped by the kernel") ||
+		s.Lost > (s.Samples+s.Switches)/20 {
 		t.Errorf("%d records are lost: %q", s.Lost, s.Notes)
 	}
 	if s.Broken != 0 || int64(len(r.samples)) != s.Samples || int64(len(r.switches)) != s.Switches {
@@ -224,7 +226,8 @@ func TestPython(t *testing.T) {
 func python312() string {
 	found, _ := filepath.Glob(filepath.Join(os.Getenv("HOME"), ".pyenv/versions/3.1[2-9]*/bin/python3"))
 	for _, name := range append([]string{"python3", "python3.12", "python3.13", "python3.14"}, found...) {
-		out, err := exec.Command(name, "-X", "perf", "-c", "import sys, os; print(sys.is_stack_trampoline_active()); os.remove(f'/tmp/perf-{os.getpid()}.map')").Output()
+		out, err := exec.Command(name, "-X", "perf", "-c",
+			"import sys, os; print(sys.is_stack_trampoline_active()); os.remove(f'/tmp/perf-{os.getpid()}.map')").Output()
 		if err == nil && strings.HasPrefix(string(out), "True") {
 			return name
 		}

@@ -1,16 +1,18 @@
 // Package cpusample samples where the threads of a program are on the CPU, and when they leave it, with Linux's
-// perf_event_open: the software clock, which needs no counters of the processor. Stacks are followed by call frame information on
-// x86-64, since most programs there, Python among them, are compiled without frame pointers; elsewhere by frame pointers.
+// perf_event_open: the software clock, which needs no counters of the processor. Stacks are followed by call frame
+// information on x86-64, since most programs there, Python among them, are compiled without frame pointers; elsewhere
+// by frame pointers.
 //
 // How a sample becomes rows of a spool:
 //
 //  1. One event a CPU, inherited by every thread and child, writes into one ring a CPU (kernel_linux.go).
-//  2. A goroutine drains the rings on a timer, parses records (record.go), puts those of all CPUs in order of time, follows
-//     the address spaces of the processes (space.go) and walks stacks (unwind.go, cfi.go). Context switches are written at once.
-//  3. Every resolveEvery another goroutine turns the addresses of new stacks into functions (symbols.go) and frames of one
-//     tree (frames.go), and writes the samples that wait. It never holds up the draining.
-//  4. Code that was made at run time and has no name yet is asked for again until the end: Python and other just-in-time
-//     compilers name their code in /tmp/perf-PID.map (perfmap.go), some of them late.
+//  2. A goroutine drains the rings on a timer, parses records (record.go), puts those of all CPUs in order of time,
+//     follows the address spaces of the processes (space.go) and walks stacks (unwind.go, cfi.go). Context switches
+//     are written at once.
+//  3. Every resolveEvery another goroutine turns the addresses of new stacks into functions (symbols.go) and frames of
+//     one tree (frames.go), and writes the samples that wait. It never holds up the draining.
+//  4. Code that was made at run time and has no name yet is asked for again until the end: Python and other
+//     just-in-time compilers name their code in /tmp/perf-PID.map (perfmap.go), some of them late.
 //
 // Memory is bounded: rings, stacks and frames each have a limit, and what goes over it is counted in Stats.
 package cpusample
@@ -24,15 +26,15 @@ import (
 	"lacuna/internal/capture/spool"
 )
 
-// DefaultHz is how often a running thread is sampled, in 1/s of its CPU time. It is prime, so that samples do not fall in step
-// with timers of 100, 250 or 1000 Hz or with a program's own steps. 10 s of a busy thread are 2000 samples: a share of a half is
-// then known to 1.1 points (one standard deviation, sqrt(p(1-p)/n)).
+// DefaultHz is how often a running thread is sampled, in 1/s of its CPU time. It is prime, so that samples do not
+// fall in step with timers of 100, 250 or 1000 Hz or with a program's own steps. 10 s of a busy thread are 2000
+// samples: a share of a half is then known to 1.1 points (one standard deviation, sqrt(p(1-p)/n)).
 const DefaultHz = 199
 
 const (
 	resolveEvery = time.Second
-	// settled is how long after its time stamp a record surely lies in its ring. The kernel writes it within microseconds; a
-	// virtual machine's CPU that is taken away in between may take longer.
+	// settled is how long after its time stamp a record surely lies in its ring. The kernel writes it within
+	// microseconds; a virtual machine's CPU that is taken away in between may take longer.
 	settled = 20 * time.Millisecond
 )
 
@@ -56,8 +58,9 @@ type Stats struct {
 	Cut      int64 `json:"cut"`       // samples whose stack is deeper than what is taken of it
 	Astray   int64 `json:"astray"`    // samples whose stack ends at code whose caller cannot be found
 	Unnamed  int64 `json:"unnamed"`   // frames whose function has no name: library+0xoffset
-	Over     int64 `json:"over"`      // samples whose stack was left out or shortened, since the limits of memory were reached
-	Throttle int64 `json:"throttle"`  // times that the kernel slowed sampling down
+	// samples whose stack was left out or shortened, since the limits of memory were reached
+	Over     int64 `json:"over"`
+	Throttle int64 `json:"throttle"` // times that the kernel slowed sampling down
 	CPUs     int   `json:"cpus"`
 	Kernel   bool  `json:"kernel"` // time within the kernel is sampled too
 	OwnCPUNs int64 `json:"own_cpu_ns"`
@@ -91,8 +94,8 @@ type kernel interface {
 	close()
 }
 
-// Start samples a process that runs, its threads, its children and whatever they start. When ctx ends sampling ends; Stop is
-// called all the same. An error is an *Error, which says what forbids it and what to do.
+// Start samples a process that runs, its threads, its children and whatever they start. When ctx ends sampling ends;
+// Stop is called all the same. An error is an *Error, which says what forbids it and what to do.
 func Start(ctx context.Context, o Options) (*Session, error) {
 	if o.Pid <= 0 {
 		return nil, fmt.Errorf("sampling process %d: is not a process", o.Pid)
@@ -104,9 +107,10 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return begin(ctx, opened, o, o.Pid), nil
 }
 
-// Launch samples a program from its first instruction on: start starts it (exec.Cmd.Start), as a child of this process, and
-// returns. It is called on a thread that ends with it, so it must not ask for a signal at that thread's end
-// (syscall.SysProcAttr.Pdeathsig). An *Error says that sampling is not possible; then start has not been called. Any other error is start's.
+// Launch samples a program from its first instruction on: start starts it (exec.Cmd.Start), as a child of this
+// process, and returns. It is called on a thread that ends with it, so it must not ask for a signal at that thread's
+// end (syscall.SysProcAttr.Pdeathsig). An *Error says that sampling is not possible; then start has not been called.
+// Any other error is start's.
 func Launch(ctx context.Context, o Options, start func() error) (*Session, error) {
 	opened, err := launch(o, start)
 	if err != nil {
@@ -203,7 +207,8 @@ func (s *Session) drain(live bool) {
 	s.sampler.turn(until, broken)
 }
 
-// measure keeps the calling goroutine on its thread until what it returns is called, which says how much CPU time it took.
+// measure keeps the calling goroutine on its thread until what it returns is called, which says how much CPU time it
+// took.
 func (s *Session) measure(ns *int64) func() {
 	unlock := lockThread()
 	from := s.kernel.threadCPUNs()
@@ -229,19 +234,23 @@ func (s *Stats) remarks() (out []string) {
 		return fmt.Sprintf("%d of %d samples (%.0f%%)", n, s.Samples, 100*float64(n)/float64(s.Samples))
 	}
 	if s.Samples > 0 && s.OneFrame*20 > s.Samples {
-		out = append(out, share(s.OneFrame)+" have one frame only: that code has neither frame pointers nor call frame information, so its callers are unknown")
+		out = append(out, share(s.OneFrame)+" have one frame only: that code has neither frame pointers nor call "+
+			"frame information, so its callers are unknown")
 	}
 	if s.Samples > 0 && s.Cut*20 > s.Samples {
 		out = append(out, share(s.Cut)+" have deeper stacks than the limit, and lack their outermost frames")
 	}
 	if s.Samples > 0 && (s.Astray-s.OneFrame)*20 > s.Samples {
-		out = append(out, share(s.Astray)+" have stacks that end at code without frame pointers and call frame information, and lack their outermost frames")
+		out = append(out, share(s.Astray)+" have stacks that end at code without frame pointers and call frame "+
+			"information, and lack their outermost frames")
 	}
 	if s.Lost > 0 {
-		out = append(out, fmt.Sprintf("%d records were dropped by the kernel because they were not read in time; sample less often, or without context switches", s.Lost))
+		out = append(out, fmt.Sprintf("%d records were dropped by the kernel because they were not read in time; "+
+			"sample less often, or without context switches", s.Lost))
 	}
 	if s.Over > 0 {
-		out = append(out, fmt.Sprintf("%d samples have a shortened stack: the program has more different stacks than are kept", s.Over))
+		out = append(out, fmt.Sprintf("%d samples have a shortened stack: the program has more different stacks "+
+			"than are kept", s.Over))
 	}
 	return out
 }

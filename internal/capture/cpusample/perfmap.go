@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// Bounds of /tmp/perf-PID.map. Python writes a line for each function that it calls, other compilers one for each version of it.
+// Bounds of /tmp/perf-PID.map. Python writes a line for each function that it calls, other compilers one for each
+// version of it.
 const (
 	maxMapBytes   = 64 << 20
 	maxMapEntries = 1 << 20
 )
 
-// A perfMap is /tmp/perf-PID.map: names of code made at run time, a line "START SIZE NAME" each, appended as it is made.
+// A perfMap is /tmp/perf-PID.map: names of code made at run time, a line "START SIZE NAME" each, appended as it is
+// made.
 type perfMap struct {
 	paths   []string // where it may be; the first that is there counts
 	read    int64    // bytes of whole lines taken
@@ -28,7 +30,8 @@ type mapEntry struct {
 	name        string
 }
 
-// newPerfMap is of the process pid as /proc counts. In a container it knows itself by another number, and has a /tmp of its own.
+// newPerfMap is of the process pid as /proc counts. In a container it knows itself by another number, and has a /tmp
+// of its own.
 func newPerfMap(proc string, pid uint32) *perfMap {
 	outer := strconv.Itoa(int(pid))
 	inner := outer
@@ -111,8 +114,8 @@ const (
 	jitModule    = "[jit]"
 )
 
-// jitName is an entry's name and module as they are shown. Python's are "py::NAME:FILE", with more colons in either at times:
-// the file is what begins with the first / or < after a colon.
+// jitName is an entry's name and module as they are shown. Python's are "py::NAME:FILE", with more colons in either
+// at times: the file is what begins with the first / or < after a colon.
 func jitName(entry string) (symbol, from string) {
 	python, ok := strings.CutPrefix(entry, "py::")
 	if !ok {

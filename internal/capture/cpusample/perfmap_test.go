@@ -8,15 +8,16 @@ import (
 
 func TestJitName(t *testing.T) {
 	for entry, want := range map[string][2]string{
-		"py::train:/app/train.py":                          {"train (/app/train.py)", pythonModule},
-		"py::Model.forward:/a:b/model.py":                  {"Model.forward (/a:b/model.py)", pythonModule},
-		"py::f.<locals>.<lambda>:/x.py":                    {"f.<locals>.<lambda> (/x.py)", pythonModule},
-		"py::_find_and_load:<frozen importlib._bootstrap>": {"_find_and_load (<frozen importlib._bootstrap>)", pythonModule},
-		"py::<module>:<string>":                            {"<module> (<string>)", pythonModule},
-		"py::f:relative.py":                                {"f (relative.py)", pythonModule},
-		"py::odd":                                          {"odd", pythonModule},
-		"py::":                                             {"", pythonModule},
-		"LazyCompile:*main /x.js:1":                        {"LazyCompile:*main /x.js:1", jitModule},
+		"py::train:/app/train.py":         {"train (/app/train.py)", pythonModule},
+		"py::Model.forward:/a:b/model.py": {"Model.forward (/a:b/model.py)", pythonModule},
+		"py::f.<locals>.<lambda>:/x.py":   {"f.<locals>.<lambda> (/x.py)", pythonModule},
+		"py::_find_and_load:<frozen importlib._bootstrap>": {"_find_and_load (<frozen importlib._bootstrap>)",
+			pythonModule},
+		"py::<module>:<string>":     {"<module> (<string>)", pythonModule},
+		"py::f:relative.py":         {"f (relative.py)", pythonModule},
+		"py::odd":                   {"odd", pythonModule},
+		"py::":                      {"", pythonModule},
+		"LazyCompile:*main /x.js:1": {"LazyCompile:*main /x.js:1", jitModule},
 	} {
 		if symbol, module := jitName(entry); symbol != want[0] || module != want[1] {
 			t.Errorf("%s: %s of %s, want %s", entry, symbol, module, want)
@@ -33,9 +34,11 @@ func TestPerfMapGrows(t *testing.T) {
 		add  string
 		want map[uint64]string
 	}{
-		{"1000 10 py::a:/a.py\n0x2000 0x20 jit b\nnonsense\n\n3000 zz c\n4000 0 empty\n5000 10 cut of", map[uint64]string{
-			0xfff: "", 0x1000: "py::a:/a.py", 0x100f: "py::a:/a.py", 0x1010: "", 0x2010: "jit b", 0x3000: "", 0x4000: "", 0x5000: "",
-		}},
+		{"1000 10 py::a:/a.py\n0x2000 0x20 jit b\nnonsense\n\n3000 zz c\n4000 0 empty\n5000 10 cut of",
+			map[uint64]string{
+				0xfff: "", 0x1000: "py::a:/a.py", 0x100f: "py::a:/a.py", 0x1010: "", 0x2010: "jit b", 0x3000: "",
+				0x4000: "", 0x5000: "",
+			}},
 		{"f\n2000 20 newer\n", map[uint64]string{0x5000: "cut off", 0x2000: "newer", 0x1001: "py::a:/a.py"}},
 		{"800 10 first\n", map[uint64]string{0x800: "first", 0x5000: "cut off"}},
 	} {
@@ -56,8 +59,8 @@ func TestPerfMapGrows(t *testing.T) {
 	}
 }
 
-// In a container a process knows itself by another number and has a /tmp of its own; a link or a folder in the map's place is not
-// followed.
+// In a container a process knows itself by another number and has a /tmp of its own; a link or a folder in the map's
+// place is not followed.
 func TestPerfMapOfContainer(t *testing.T) {
 	proc := t.TempDir()
 	tmp := filepath.Join(proc, "4242", "root", "tmp")

@@ -87,8 +87,8 @@ func onlineCPUs(sys string) []int {
 	return []int{0}
 }
 
-// allowedCPUs is the CPUs on which any of the threads may run. Of a process that is attached to they are fewer than those of the
-// machine where a container or a launcher pins it, and an event is opened for each thread on each.
+// allowedCPUs is the CPUs on which any of the threads may run. Of a process that is attached to they are fewer than
+// those of the machine where a container or a launcher pins it, and an event is opened for each thread on each.
 func allowedCPUs(proc string, threads []int) []int {
 	var all []int
 	seen := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 )
 
 // MaxDepth is how many frames of a stack by frame pointers are kept, the innermost first: the kernel's own default
-// (kernel.perf_event_max_stack). maxWalk is how many of one by call frame information: a call of a Python function is four, and what is
-// taken of a stack holds 150 of these.
+// (kernel.perf_event_max_stack). maxWalk is how many of one by call frame information: a call of a Python function is
+// four, and what is taken of a stack holds 150 of these.
 const (
 	MaxDepth = 127
 	maxWalk  = 1024
@@ -61,8 +61,8 @@ type record struct {
 	count     uint64 // lost
 }
 
-// sampleType is what every sample says, and every other record at its end (sample_id_all); parse knows it by heart. Samples with
-// dumps say sampleDump too.
+// sampleType is what every sample says, and every other record at its end (sample_id_all); parse knows it by heart.
+// Samples with dumps say sampleDump too.
 const (
 	sampleType = sampleIP | sampleTID | sampleTime | sampleCPU | samplePeriod | sampleChain
 	sampleDump = sampleRegs | sampleStack
@@ -112,8 +112,9 @@ func (c *cursor) text() string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// parse reads a record, header and all. ok is false when it is shorter than its kind says; of kinds that say nothing here, kind is
-// all that is read. dumps says that samples have registers and stack. The stack of a dump is b's, nothing else is. The machine is little endian, as all are that CUDA runs on.
+// parse reads a record, header and all. ok is false when it is shorter than its kind says; of kinds that say nothing
+// here, kind is all that is read. dumps says that samples have registers and stack. The stack of a dump is b's,
+// nothing else is. The machine is little endian, as all are that CUDA runs on.
 func parse(b []byte, dumps bool) (r record, ok bool) {
 	if len(b) < 8 {
 		return r, false
@@ -162,8 +163,8 @@ func parse(b []byte, dumps bool) (r record, ok bool) {
 	return r, !c.failed
 }
 
-// sample reads a sample. The first user address of the chain is where the thread was, or, if it was in the kernel, where it
-// entered it.
+// sample reads a sample. The first user address of the chain is where the thread was, or, if it was in the kernel,
+// where it entered it.
 func (r *record) sample(c *cursor, misc uint16) {
 	ip := c.u64()
 	r.pid, r.tid = c.pair()
@@ -194,8 +195,8 @@ func (r *record) sample(c *cursor, misc uint16) {
 	}
 }
 
-// dumpRegs is the registers that a dump has: the 16 general ones and the instruction pointer, as bits of Linux's numbering
-// (asm/perf_regs.h), in whose order they come; dwarfRegs is what DWARF calls each.
+// dumpRegs is the registers that a dump has: the 16 general ones and the instruction pointer, as bits of Linux's
+// numbering (asm/perf_regs.h), in whose order they come; dwarfRegs is what DWARF calls each.
 const dumpRegs = 0x1ff | 0xff<<16
 
 var dwarfRegs = [regCount]uint8{0, 3, 2, 1, 4, 5, 6, 7, regRA, 8, 9, 10, 11, 12, 13, 14, 15}

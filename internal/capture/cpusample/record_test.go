@@ -50,7 +50,8 @@ func sampleOf(pid, tid uint32, timeNs uint64, misc uint16, chain ...uint64) []by
 	if len(chain) > 1 {
 		ip = chain[1]
 	}
-	return made(recordSample, misc, 0, u64s(ip), u32s(pid, tid), u64s(timeNs), u32s(3, 0), u64s(5, uint64(len(chain))), u64s(chain...))
+	return made(recordSample, misc, 0, u64s(ip), u32s(pid, tid), u64s(timeNs), u32s(3, 0), u64s(5, uint64(len(chain))),
+		u64s(chain...))
 }
 
 func mmapOf(pid uint32, timeNs, start, size, offset uint64, file string) []byte {
@@ -68,18 +69,32 @@ func TestParse(t *testing.T) {
 		b    []byte
 		want record
 	}{
-		{"sample in user code", sampleOf(10, 12, 7, 2, markUser, 100, 200), record{kind: recordSample, timeNs: 7, pid: 10, tid: 12, cpu: 3, stack: []uint64{100, 200}, weightNs: 5}},
-		{"sample in the kernel", sampleOf(10, 12, 7, 1, markUser, 100), record{kind: recordSample, timeNs: 7, pid: 10, tid: 12, cpu: 3, stack: []uint64{100}, weightNs: 5, kernel: true}},
-		{"kernel frames are left out", sampleOf(10, 12, 7, 1, markKernel, 1<<63, markUser, 100), record{kind: recordSample, timeNs: 7, pid: 10, tid: 12, cpu: 3, stack: []uint64{100}, weightNs: 5, kernel: true}},
-		{"mmap2", mmapOf(10, 9, 0x1000, 0x2000, 0x40, "/lib/x y.so"), record{kind: recordMmap2, timeNs: 9, pid: 10, tid: 10, cpu: 3, start: 0x1000, size: 0x2000, offset: 0x40, inode: 77, name: "/lib/x y.so"}},
-		{"comm", made(recordComm, 0, 9, u32s(10, 11), name("worker")), record{kind: recordComm, timeNs: 9, pid: 10, tid: 11, cpu: 3, name: "worker"}},
-		{"comm that is no UTF-8", made(recordComm, 0, 9, u32s(10, 11), name("\xff\xfe")), record{kind: recordComm, timeNs: 9, pid: 10, tid: 11, cpu: 3, name: "\uFFFD"}},
-		{"exec", made(recordComm, miscExec, 9, u32s(10, 10), name("python")), record{kind: recordComm, timeNs: 9, pid: 10, tid: 10, cpu: 3, name: "python", exec: true}},
-		{"fork", made(recordFork, 0, 9, u32s(20, 10, 21, 11), u64s(9)), record{kind: recordFork, timeNs: 9, pid: 20, parent: 10, tid: 21, parentTid: 11, cpu: 3}},
+		{"sample in user code", sampleOf(10, 12, 7, 2, markUser, 100, 200),
+			record{kind: recordSample, timeNs: 7, pid: 10, tid: 12, cpu: 3, stack: []uint64{100, 200}, weightNs: 5}},
+		{"sample in the kernel", sampleOf(10, 12, 7, 1, markUser, 100),
+			record{kind: recordSample, timeNs: 7, pid: 10, tid: 12, cpu: 3, stack: []uint64{100}, weightNs: 5,
+				kernel: true}},
+		{"kernel frames are left out", sampleOf(10, 12, 7, 1, markKernel, 1<<63, markUser, 100),
+			record{kind: recordSample, timeNs: 7, pid: 10, tid: 12, cpu: 3, stack: []uint64{100}, weightNs: 5,
+				kernel: true}},
+		{"mmap2", mmapOf(10, 9, 0x1000, 0x2000, 0x40, "/lib/x y.so"),
+			record{kind: recordMmap2, timeNs: 9, pid: 10, tid: 10, cpu: 3, start: 0x1000, size: 0x2000, offset: 0x40,
+				inode: 77, name: "/lib/x y.so"}},
+		{"comm", made(recordComm, 0, 9, u32s(10, 11), name("worker")),
+			record{kind: recordComm, timeNs: 9, pid: 10, tid: 11, cpu: 3, name: "worker"}},
+		{"comm that is no UTF-8", made(recordComm, 0, 9, u32s(10, 11), name("\xff\xfe")),
+			record{kind: recordComm, timeNs: 9, pid: 10, tid: 11, cpu: 3, name: "\uFFFD"}},
+		{"exec", made(recordComm, miscExec, 9, u32s(10, 10), name("python")),
+			record{kind: recordComm, timeNs: 9, pid: 10, tid: 10, cpu: 3, name: "python", exec: true}},
+		{"fork", made(recordFork, 0, 9, u32s(20, 10, 21, 11), u64s(9)),
+			record{kind: recordFork, timeNs: 9, pid: 20, parent: 10, tid: 21, parentTid: 11, cpu: 3}},
 		{"switch in", made(recordSwitch, 0, 9), record{kind: recordSwitch, timeNs: 9, pid: 10, tid: 11, cpu: 3}},
-		{"preempted", made(recordSwitch, miscSwitchOut|miscPreempted, 9), record{kind: recordSwitch, timeNs: 9, pid: 10, tid: 11, cpu: 3, out: true, preempted: true}},
-		{"lost", made(recordLost, 0, 9, u64s(1, 42)), record{kind: recordLost, timeNs: 9, pid: 10, tid: 11, cpu: 3, count: 42}},
-		{"lost samples", made(recordLostSample, 0, 9, u64s(42)), record{kind: recordLostSample, timeNs: 9, pid: 10, tid: 11, cpu: 3, count: 42}},
+		{"preempted", made(recordSwitch, miscSwitchOut|miscPreempted, 9),
+			record{kind: recordSwitch, timeNs: 9, pid: 10, tid: 11, cpu: 3, out: true, preempted: true}},
+		{"lost", made(recordLost, 0, 9, u64s(1, 42)),
+			record{kind: recordLost, timeNs: 9, pid: 10, tid: 11, cpu: 3, count: 42}},
+		{"lost samples", made(recordLostSample, 0, 9, u64s(42)),
+			record{kind: recordLostSample, timeNs: 9, pid: 10, tid: 11, cpu: 3, count: 42}},
 	} {
 		got, ok := parse(test.b, false)
 		if !ok || !reflect.DeepEqual(got, test.want) {

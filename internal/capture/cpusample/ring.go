@@ -23,8 +23,8 @@ type ring struct {
 
 func (r *ring) end(at int) *uint64 { return (*uint64)(unsafe.Pointer(&r.page[at])) }
 
-// drain visits every record between tail and head, and gives their room back. A record whose length cannot be true makes the rest
-// unreadable: it is given up, and counted.
+// drain visits every record between tail and head, and gives their room back. A record whose length cannot be true
+// makes the rest unreadable: it is given up, and counted.
 func (r *ring) drain(visit func(cpu int, record []byte)) (broken int64) {
 	head := atomic.LoadUint64(r.end(headAt)) // acquires: what is before it has been written
 	tail := *r.end(tailAt)                   // only we write it

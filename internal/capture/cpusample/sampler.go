@@ -97,7 +97,8 @@ func (s *sampler) take(_ int, b []byte) {
 			return // of a thread that has ended already
 		}
 		s.stats.Switches++
-		_ = s.w.Append(spool.Switch{Time: spool.Mono(r.timeNs), Pid: r.pid, Tid: r.tid, CPU: r.cpu, In: bit(!r.out), Preempted: bit(r.preempted)})
+		_ = s.w.Append(spool.Switch{Time: spool.Mono(r.timeNs), Pid: r.pid, Tid: r.tid, CPU: r.cpu, In: bit(!r.out),
+			Preempted: bit(r.preempted)})
 	case recordLost, recordLostSample:
 		s.stats.Lost += int64(r.count)
 	case recordThrottle:
@@ -130,7 +131,8 @@ func bit(b bool) uint8 {
 	return 0
 }
 
-// turn handles what was taken up to a time, in order of time: rings of several CPUs are each in order, but not together.
+// turn handles what was taken up to a time, in order of time: rings of several CPUs are each in order, but not
+// together.
 func (s *sampler) turn(until uint64, broken int64) {
 	slices.SortStableFunc(s.early, func(a, b record) int {
 		switch {
@@ -263,7 +265,8 @@ func inCode(sp *space, stack []uint64) int {
 	return len(stack)
 }
 
-// resolve names the stacks that are new and writes the samples that wait. final: the program has ended, or sampling has.
+// resolve names the stacks that are new and writes the samples that wait. final: the program has ended, or sampling
+// has.
 func (s *sampler) resolve(final bool) {
 	s.mu.Lock()
 	waiting, fresh := s.waiting, s.fresh
@@ -288,7 +291,8 @@ func (s *sampler) resolve(final bool) {
 		if w.stack.alone {
 			alone++
 		}
-		_ = s.w.Append(spool.Sample{Time: spool.Mono(w.timeNs), Pid: w.pid, Tid: w.tid, CPU: w.cpu, Frame: w.stack.frame, Weight: w.weightNs})
+		_ = s.w.Append(spool.Sample{Time: spool.Mono(w.timeNs), Pid: w.pid, Tid: w.tid, CPU: w.cpu,
+			Frame: w.stack.frame, Weight: w.weightNs})
 	}
 	s.tree.nameLate(final)
 

@@ -84,7 +84,8 @@ func TestSamplerCallers(t *testing.T) {
 		sampleOf(10, 10, 40, 1, contextUser, 0x1010),
 		sampleOf(10, 10, 50, 1),
 	)
-	same(t, f.end(t), "b.so+0xf;a.so+0xfff;a.so+0x10", "b.so+0xf;a.so+0x10", "a.so+0x10", "a.so+0x10;[kernel]", "[kernel]")
+	same(t, f.end(t), "b.so+0xf;a.so+0xfff;a.so+0x10", "b.so+0xf;a.so+0x10", "a.so+0x10", "a.so+0x10;[kernel]",
+		"[kernel]")
 	var s Stats
 	if f.account(&s); s.OneFrame != 1 || s.Samples != 5 {
 		t.Errorf("%+v", s)
@@ -107,12 +108,14 @@ func TestSamplerLateNames(t *testing.T) {
 	)
 	f.turn(100, 0)
 	f.resolve(false)
-	if err := os.WriteFile(filepath.Join(tmp, "perf-10.map"), []byte("1010 10 py::inner:/m.py\n1020 10 py::outer:/m.py\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tmp, "perf-10.map"),
+		[]byte("1010 10 py::inner:/m.py\n1020 10 py::outer:/m.py\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f.resolve(false)
 	f.feed(sampleOf(20, 20, 200, 2, contextUser, 0x1010, 0x1021))
-	same(t, f.end(t), "outer (/m.py);inner (/m.py);c.so+0x10", "[jit]+0x400", "inner (/m.py)", "outer (/m.py);inner (/m.py)")
+	same(t, f.end(t), "outer (/m.py);inner (/m.py);c.so+0x10", "[jit]+0x400", "inner (/m.py)",
+		"outer (/m.py);inner (/m.py)")
 }
 
 func TestSamplerSwitchesAndTasks(t *testing.T) {
@@ -127,7 +130,8 @@ func TestSamplerSwitchesAndTasks(t *testing.T) {
 		[]byte{1}, made(99, 0, 1),
 	)
 	f.end(t)
-	wantSwitches := []spool.Switch{{Time: 5, Pid: 10, Tid: 11, CPU: 3, In: 1}, {Time: 9, Pid: 10, Tid: 11, CPU: 3, Preempted: 1}}
+	wantSwitches := []spool.Switch{{Time: 5, Pid: 10, Tid: 11, CPU: 3, In: 1},
+		{Time: 9, Pid: 10, Tid: 11, CPU: 3, Preempted: 1}}
 	if !slices.Equal(f.r.switches, wantSwitches) {
 		t.Errorf("%+v", f.r.switches)
 	}
@@ -142,7 +146,8 @@ func TestSamplerSwitchesAndTasks(t *testing.T) {
 	}
 }
 
-// Stacks have a bound; what goes over it keeps its samples and is counted. The stacks of processes that have ended are let go.
+// Stacks have a bound; what goes over it keeps its samples and is counted. The stacks of processes that have ended
+// are let go.
 func TestSamplerBounds(t *testing.T) {
 	f := newFed(t)
 	chain := make([]uint64, MaxDepth)
@@ -215,7 +220,8 @@ func TestRemarks(t *testing.T) {
 		{Stats{Samples: 100, Cut: 5, Astray: 5, OneFrame: 5}, nil},
 		{Stats{Samples: 100, Cut: 40}, []string{"40 of 100 samples (40%) have deeper stacks"}},
 		{Stats{Samples: 100, Astray: 40, OneFrame: 38}, []string{"38 of 100 samples (38%) have one frame only"}},
-		{Stats{Samples: 100, Astray: 40, OneFrame: 2}, []string{"40 of 100 samples (40%) have stacks that end at code"}},
+		{Stats{Samples: 100, Astray: 40, OneFrame: 2},
+			[]string{"40 of 100 samples (40%) have stacks that end at code"}},
 	} {
 		got := test.s.remarks()
 		if len(got) != len(test.want) || len(got) > 0 && !strings.HasPrefix(got[0], test.want[0]) {

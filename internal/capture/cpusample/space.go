@@ -18,8 +18,8 @@ type mapping struct {
 	path       string // as the process sees it; "//anon", "[vdso]" and the like where it is no file
 }
 
-// maxMappings bounds the mappings that are followed in a process. Linux has 65,530 at once (vm.max_map_count); those that were
-// unmapped are not told of, and stay until something new lies over them.
+// maxMappings bounds the mappings that are followed in a process. Linux has 65,530 at once (vm.max_map_count); those
+// that were unmapped are not told of, and stay until something new lies over them.
 const maxMappings = 1 << 17
 
 // A space is the address space of a process from one exec to the next.
@@ -121,8 +121,10 @@ func parseMap(line string) *mapping {
 
 // isFile says whether a mapping's code lies in a file, where its symbols may be too.
 func (m *mapping) isFile() bool {
-	return strings.HasPrefix(m.path, "/") && !strings.HasPrefix(m.path, "//") && !strings.HasPrefix(m.path, "/memfd:") &&
-		!strings.HasPrefix(m.path, "/dev/") && !strings.HasPrefix(m.path, "/SYSV") && !strings.HasPrefix(m.path, "/anon_hugepage")
+	return strings.HasPrefix(m.path, "/") && !strings.HasPrefix(m.path, "//") &&
+		!strings.HasPrefix(m.path, "/memfd:") &&
+		!strings.HasPrefix(m.path, "/dev/") && !strings.HasPrefix(m.path, "/SYSV") &&
+		!strings.HasPrefix(m.path, "/anon_hugepage")
 }
 
 // deletedMark is what the kernel adds to the path of a file that is gone, or has been replaced.

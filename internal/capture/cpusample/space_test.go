@@ -46,12 +46,17 @@ func TestSpaceFork(t *testing.T) {
 
 func TestParseMap(t *testing.T) {
 	for line, want := range map[string]*mapping{
-		"55d0-55e0 r-xp 00002000 08:01 1234                       /usr/bin/cat":           {start: 0x55d0, end: 0x55e0, offset: 0x2000, inode: 1234, path: "/usr/bin/cat"},
-		"7f00-7f10 r-xp 00000000 00:00 0                          [vdso]":                 {start: 0x7f00, end: 0x7f10, path: "[vdso]"},
-		"7f00-7f10 rwxp 00000000 00:00 0 ":                                                {start: 0x7f00, end: 0x7f10, path: "//anon"},
-		"7f00-7f10 rwxp 00000000 00:00 0":                                                 {start: 0x7f00, end: 0x7f10, path: "//anon"},
-		"7f00-7f10 r-xp 00001000 08:01 9                          /a b/c  d.so (deleted)": {start: 0x7f00, end: 0x7f10, offset: 0x1000, inode: 9, path: "/a b/c  d.so (deleted)"},
-		"7f00-7f10 r--p 00001000 08:01 9                          /usr/lib/libc.so.6":     nil,
+		"55d0-55e0 r-xp 00002000 08:01 1234                       /usr/bin/cat": {start: 0x55d0, end: 0x55e0,
+			offset: 0x2000, inode: 1234, path: "/usr/bin/cat"},
+		"7f00-7f10 r-xp 00000000 00:00 0                          [vdso]": {start: 0x7f00, end: 0x7f10,
+			path: "[vdso]"},
+		"7f00-7f10 rwxp 00000000 00:00 0 ": {start: 0x7f00, end: 0x7f10,
+			path: "//anon"},
+		"7f00-7f10 rwxp 00000000 00:00 0": {start: 0x7f00, end: 0x7f10,
+			path: "//anon"},
+		"7f00-7f10 r-xp 00001000 08:01 9                          /a b/c  d.so (deleted)": {start: 0x7f00, end: 0x7f10,
+			offset: 0x1000, inode: 9, path: "/a b/c  d.so (deleted)"},
+		"7f00-7f10 r--p 00001000 08:01 9                          /usr/lib/libc.so.6": nil,
 		"":                             nil,
 		"nonsense":                     nil,
 		"7f00 r-xp 0 08:01 9 /x":       nil,

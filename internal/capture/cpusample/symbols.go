@@ -24,8 +24,8 @@ type symbols struct {
 	read    func(file io.ReaderAt, bytes int64) (*module, error)
 }
 
-// Bounds of what is remembered. Modules are kept open, each with its functions; the others are read again when there are more:
-// of programs that start thousands of processes.
+// Bounds of what is remembered. Modules are kept open, each with its functions; the others are read again when there
+// are more: of programs that start thousands of processes.
 const (
 	maxModules = 1 << 12
 	maxPaths   = 1 << 16
@@ -46,14 +46,15 @@ type fileKey struct {
 }
 
 func newSymbols(proc string) *symbols {
-	return &symbols{proc: proc, paths: map[pathKey]*module{}, files: map[fileKey]*module{}, jit: map[uint32]*perfMap{}, read: readELF}
+	return &symbols{proc: proc, paths: map[pathKey]*module{}, files: map[fileKey]*module{}, jit: map[uint32]*perfMap{},
+		read: readELF}
 }
 
 // A named is a function as it is shown.
 type named struct{ symbol, module string }
 
-// name names the function at an address of a mapping. found is false where a name may still come (late), or where there is none: then
-// the name is the module's and the distance into it.
+// name names the function at an address of a mapping. found is false where a name may still come (late), or where
+// there is none: then the name is the module's and the distance into it.
 func (s *symbols) name(sp *space, m *mapping, address uint64) (n named, found, late bool) {
 	if !m.isFile() && m.path != vdsoModule {
 		for up := sp; up != nil; up = up.parent {
@@ -115,8 +116,8 @@ func (s *symbols) load(name string, inode uint64, deleted bool) (m *module, ok b
 		return nil, false
 	}
 	key := identify(info)
-	// Another file may have come in its place. Layered file systems of containers show another inode than the mapping, so that
-	// inodes are compared only where the kernel says that the file is gone.
+	// Another file may have come in its place. Layered file systems of containers show another inode than the
+	// mapping, so that inodes are compared only where the kernel says that the file is gone.
 	if deleted && key.inode != inode {
 		_ = f.Close()
 		return nil, false

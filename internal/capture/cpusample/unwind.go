@@ -56,7 +56,8 @@ func newUnwinder(proc string) *unwinder {
 	return &unwinder{symbols: s, rows: map[place]*row{}}
 }
 
-// readUnwind is the module of a file for unwinding. Go's compiler writes no call frame information but keeps frame pointers.
+// readUnwind is the module of a file for unwinding. Go's compiler writes no call frame information but keeps frame
+// pointers.
 func readUnwind(file io.ReaderAt, bytes int64) (*module, error) {
 	f, err := elf.NewFile(file)
 	if err != nil {
@@ -119,7 +120,8 @@ func (u *unwinder) walk(s *space, d *dump) (_ []uint64, end ending) {
 	return out, tooDeep
 }
 
-// endsBefore says whether the stack goes on to an address beyond what was taken of it. A frame of more than 1 MiB is nonsense.
+// endsBefore says whether the stack goes on to an address beyond what was taken of it. A frame of more than 1 MiB is
+// nonsense.
 func (d *dump) endsBefore(address uint64) bool {
 	const largest = 1 << 20
 	end := d.regs[regSP] + uint64(len(d.stack))
@@ -162,7 +164,8 @@ func (u *unwinder) row(s *space, m *mapping, address uint64) *row {
 	return found
 }
 
-// caller is the registers of the caller. start: there is none, the thread began here. Where it fails next has as much as is known.
+// caller is the registers of the caller. start: there is none, the thread began here. Where it fails next has as much
+// as is known.
 func (r *row) caller(regs *[regCount]uint64, d *dump, sp0 uint64) (next [regCount]uint64, ok, start bool) {
 	var cfa uint64
 	switch {
@@ -208,12 +211,13 @@ func (r *row) caller(regs *[regCount]uint64, d *dump, sp0 uint64) (next [regCoun
 	return next, true, false
 }
 
-// withoutCFI is the caller of code that has no call frame information. Python's trampolines, through which it calls each function
-// so that profilers see them, keep either a frame pointer or nothing but room for one word between the stack pointer and the return
-// address (Python/asm_trampoline.S of 3.12 and later), and the innermost not even that at its beginning and end; other compilers keep
-// frame pointers. The last of these is 0, and so ends a stack where all code has them. Where the loader begins there is neither.
-// Where it fails next has as much as is known.
-func (u *unwinder) withoutCFI(s *space, m *mapping, address uint64, innermost bool, regs *[regCount]uint64, d *dump, sp0 uint64) (next [regCount]uint64, ok, start bool) {
+// withoutCFI is the caller of code that has no call frame information. Python's trampolines, through which it calls
+// each function so that profilers see them, keep either a frame pointer or nothing but room for one word between the
+// stack pointer and the return address (Python/asm_trampoline.S of 3.12 and later), and the innermost not even that
+// at its beginning and end; other compilers keep frame pointers. The last of these is 0, and so ends a stack where
+// all code has them. Where the loader begins there is neither. Where it fails next has as much as is known.
+func (u *unwinder) withoutCFI(s *space, m *mapping, address uint64, innermost bool, regs *[regCount]uint64, d *dump,
+	sp0 uint64) (next [regCount]uint64, ok, start bool) {
 	next = *regs
 	sp, bp := regs[regSP], regs[regBP]
 	if !m.isFile() && bp != sp {
@@ -241,7 +245,8 @@ func (u *unwinder) withoutCFI(s *space, m *mapping, address uint64, innermost bo
 	return next, ok1 && ok2, false
 }
 
-// entryBytes is how long the code is with which the loader of libc begins; it has 80 (RTLD_START, sysdeps/x86_64/dl-machine.h).
+// entryBytes is how long the code is with which the loader of libc begins; it has 80 (RTLD_START,
+// sysdeps/x86_64/dl-machine.h).
 const entryBytes = 96
 
 // file is the program file of a mapping; nil: it has none, or none that can be read.
@@ -252,12 +257,13 @@ func (u *unwinder) file(s *space, m *mapping) *module {
 	return u.symbols.module(s.pid, m)
 }
 
-// evaluate runs a DWARF expression: those few operations that compilers and libc use in call frame information (frames that were
-// aligned, stubs of the procedure linkage table, signal frames).
+// evaluate runs a DWARF expression: those few operations that compilers and libc use in call frame information
+// (frames that were aligned, stubs of the procedure linkage table, signal frames).
 func evaluate(expr []byte, regs *[regCount]uint64, d *dump, sp0 uint64, first *uint64) (uint64, bool) {
 	const (
-		opDeref, opConst1u, opConst1s, opAnd, opMinus, opPlus, opPlusConst, opShl, opGe = 0x06, 0x08, 0x09, 0x1a, 0x1c, 0x22, 0x23, 0x24, 0x2a
-		opLit0, opLit31, opBreg0, opBreg16                                              = 0x30, 0x4f, 0x70, 0x80
+		opDeref, opConst1u, opConst1s, opAnd, opMinus, opPlus, opPlusConst, opShl, opGe = 0x06, 0x08, 0x09, 0x1a, 0x1c,
+			0x22, 0x23, 0x24, 0x2a
+		opLit0, opLit31, opBreg0, opBreg16 = 0x30, 0x4f, 0x70, 0x80
 	)
 	var stack [16]uint64
 	n := 0

@@ -31,7 +31,8 @@ func TestParseDump(t *testing.T) {
 	for _, dynamic := range []uint64{0, 16, 32} {
 		b := dumpOf(regs, stack, dynamic)
 		r, ok := parse(b, true)
-		if !ok || r.dump == nil || r.dump.regs != regs || !bytes.Equal(r.dump.stack, stack[:dynamic]) || r.dump.full != (dynamic == 32) {
+		if !ok || r.dump == nil || r.dump.regs != regs || !bytes.Equal(r.dump.stack, stack[:dynamic]) ||
+			r.dump.full != (dynamic == 32) {
 			t.Errorf("%d: %v %+v", dynamic, ok, r.dump)
 		}
 		for n := range len(b) {
@@ -66,16 +67,20 @@ func TestWithoutCFI(t *testing.T) {
 	}{
 		{"room for a word", jit, 0x7777, []uint64{0xdead, 0x5010}, true, 0x5010, 0x7777, sp + 16, false},
 		{"frame pointer", jit, sp, []uint64{0x8100, 0x5010}, true, 0x5010, 0x8100, sp + 16, false},
-		{"frame pointer further up", jit, sp + 16, []uint64{1, 2, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32, false},
-		{"a library without information", file, sp + 16, []uint64{1, 0x5010, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32, false},
-		{"a trampoline that has not yet made room", jit, 0x7777, []uint64{0x5010, 0xdead}, true, 0x5010, 0x7777, sp + 8, true},
+		{"frame pointer further up", jit, sp + 16, []uint64{1, 2, 0x8100, 0x5020}, true, 0x5020, 0x8100, sp + 32,
+			false},
+		{"a library without information", file, sp + 16, []uint64{1, 0x5010, 0x8100, 0x5020}, true, 0x5020, 0x8100,
+			sp + 32, false},
+		{"a trampoline that has not yet made room", jit, 0x7777, []uint64{0x5010, 0xdead}, true, 0x5010, 0x7777, sp +
+			8, true},
 		{"the same, further out", jit, 0x7777, []uint64{0x5010, 0xdead}, false, 0, 0, 0, false},
 		{"neither", jit, 0x10, []uint64{1, 2}, false, 0, 0, 0, false},
 		{"beyond what was kept", jit, sp + 64, []uint64{1, 2}, false, 0, 0, 0, false},
 		{"far beyond", jit, ^uint64(0) - 3, []uint64{1, 2}, false, 0, 0, 0, false},
 	} {
 		regs := [regCount]uint64{regSP: sp, regBP: test.bp, regRA: 0x1010}
-		next, ok, _ := newUnwinder(t.TempDir()).withoutCFI(s, test.in, 0x1010, test.innermost, &regs, &dump{regs: regs, stack: u64s(test.stack...)}, sp)
+		next, ok, _ := newUnwinder(t.TempDir()).withoutCFI(s, test.in, 0x1010, test.innermost, &regs,
+			&dump{regs: regs, stack: u64s(test.stack...)}, sp)
 		if ok != test.ok || ok && (next[regRA] != test.ra || next[regBP] != test.up || next[regSP] != test.callSP) {
 			t.Errorf("%s: %v, to %#x, frame %#x, stack %#x", test.name, ok, next[regRA], next[regBP], next[regSP])
 		}
@@ -102,7 +107,8 @@ func TestEndings(t *testing.T) {
 		{"it goes to no code", sp, []uint64{sp + 256, 0x9990, 1, 1, 1}, true, astray, 1},
 		{"it begins there", sp, []uint64{sp + 256, 0, 1, 1, 1}, true, atStart, 1},
 	} {
-		d := &dump{regs: [regCount]uint64{regSP: sp, regBP: test.bp, regRA: 0x1010}, stack: u64s(test.stack...), full: test.full}
+		d := &dump{regs: [regCount]uint64{regSP: sp, regBP: test.bp, regRA: 0x1010}, stack: u64s(test.stack...),
+			full: test.full}
 		stack, end := newUnwinder(t.TempDir()).walk(s, d)
 		if end != test.want || len(stack) != test.depth {
 			t.Errorf("%s: ending %d after %#x, want %d after %d frames", test.name, end, stack, test.want, test.depth)
@@ -110,7 +116,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// Within a function's last instructions its registers are those of its caller again, and their places on the stack are given up.
+// Within a function's last instructions its registers are those of its caller again, and their places on the stack
+// are given up.
 func TestCallerAtTheEndOfAFunction(t *testing.T) {
 	const sp = 0x8000
 	regs := [regCount]uint64{regSP: sp, regBP: 0x7777, regRA: 0x1010}
@@ -138,8 +145,10 @@ func TestEvaluate(t *testing.T) {
 		want  uint64
 		ok    bool
 	}{
-		{"\x76\x78\x06", nil, 22, true},                                     // breg6 -8, deref: a frame that was aligned
-		{"\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", nil, 0x8010, true}, // a stub of the linkage table, at its second half
+		// breg6 -8, deref: a frame that was aligned
+		{"\x76\x78\x06", nil, 22, true},
+		// a stub of the linkage table, at its second half
+		{"\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", nil, 0x8010, true},
 		{"\x23\x03", &first, 8, true},
 		{"\x08\xff\x09\xff\x22", nil, 254, true},
 		{"\x06", nil, 0, false},
@@ -162,7 +171,8 @@ func TestCFIAgainstReadelf(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TESTED: there is no readelf here")
 	}
-	for _, program := range []string{compiled(t, "hot.c", "-O2", "-fomit-frame-pointer"), "/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6"} {
+	for _, program := range []string{compiled(t, "hot.c", "-O2", "-fomit-frame-pointer"), "/bin/bash",
+		"/lib/x86_64-linux-gnu/libc.so.6"} {
 		f, err := os.Open(program)
 		if err != nil {
 			t.Logf("NOT TESTED: %v", err)
@@ -174,7 +184,8 @@ func TestCFIAgainstReadelf(t *testing.T) {
 		if err != nil || m.cfi == nil {
 			t.Fatal(program, err, "no call frame information is read")
 		}
-		out, _ := exec.Command(readelf, "--debug-dump=frames-interp", program).Output() // it fails where a file of debug symbols is missing
+		// it fails where a file of debug symbols is missing
+		out, _ := exec.Command(readelf, "--debug-dump=frames-interp", program).Output()
 		checked := compareRows(t, m.cfi, string(out))
 		if t.Logf("%s: %d rows", program, checked); checked < 20 {
 			t.Errorf("%s: %d rows compared", program, checked)
@@ -204,14 +215,17 @@ func compareRows(t *testing.T, c *cfi, listing string) (checked int) {
 			}
 			r, found := c.row(address)
 			n, _ := strconv.ParseInt(offset, 10, 64)
-			if sections[register] != 0 && (!found || int(r.cfaReg) != sections[register] || r.cfaOffset != n || r.cfaExpr != nil) {
-				t.Errorf("%s: CFA is register %d%+d, found %v; readelf says %s", w[0], r.cfaReg, r.cfaOffset, found, w[1])
+			if sections[register] != 0 && (!found || int(r.cfaReg) != sections[register] || r.cfaOffset != n ||
+				r.cfaExpr != nil) {
+				t.Errorf("%s: CFA is register %d%+d, found %v; readelf says %s", w[0], r.cfaReg, r.cfaOffset, found,
+					w[1])
 				wrong++
 			}
 			for i, column := range columns {
 				at, isAt := strings.CutPrefix(w[i+2], "c")
 				reg, ours := names[column]
-				if n, err := strconv.ParseInt(at, 10, 64); isAt && ours && err == nil && (r.regs[reg].kind != ruleAt || r.regs[reg].offset != n) {
+				if n, err := strconv.ParseInt(at, 10, 64); isAt && ours && err == nil &&
+					(r.regs[reg].kind != ruleAt || r.regs[reg].offset != n) {
 					t.Errorf("%s: %s is %+v; readelf says %s", w[0], column, r.regs[reg], w[i+2])
 					wrong++
 				}
@@ -243,7 +257,8 @@ func FuzzCFI(f *testing.F) {
 
 // Whatever a CIE, a function's instructions and an expression say, running them ends and does not panic.
 func FuzzCFIProgram(f *testing.F) {
-	f.Add([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01"), []byte("\x41\x0e\x10\x86\x02\x43\x0d\x06"), []byte("\x76\x78\x06"))
+	f.Add([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01"), []byte("\x41\x0e\x10\x86\x02\x43\x0d\x06"),
+		[]byte("\x76\x78\x06"))
 	f.Fuzz(func(_ *testing.T, cie, code, expr []byte) {
 		var p program
 		if p.describe(cie) && p.run(p.initial, ^uint64(0)) {

@@ -38,13 +38,16 @@ type circumstances struct {
 // unknownParanoid is the level where the kernel has no such file: perf events are not built in.
 const unknownParanoid = -100
 
-// reason puts the error of a perf_event_open into words. Where no more files can be opened, c knows nothing: that comes first.
+// reason puts the error of a perf_event_open into words. Where no more files can be opened, c knows nothing: that
+// comes first.
 func (c circumstances) reason(err error) *Error {
 	e := &Error{err: err}
 	switch {
 	case is(err, syscall.EMFILE, syscall.ENFILE):
-		e.Why = fmt.Sprintf("%d events are needed, one for each thread and CPU, and that many files may not be open", max(c.events, 1))
-		e.Fix = fmt.Sprintf("ulimit -n %d, or start the program with lacuna record instead of attaching to it, which needs one for each CPU", c.events+1024)
+		e.Why = fmt.Sprintf("%d events are needed, one for each thread and CPU, and that many files may not be open",
+			max(c.events, 1))
+		e.Fix = fmt.Sprintf("ulimit -n %d, or start the program with lacuna record instead of attaching to it, "+
+			"which needs one for each CPU", c.events+1024)
 	case c.gvisor:
 		e.Why = "this container runs on gVisor, which has no perf_event_open"
 		e.Fix = "record on a machine or in a container that runs on Linux itself (docker run --runtime=runc)"
@@ -53,9 +56,11 @@ func (c circumstances) reason(err error) *Error {
 		e.Fix = "a kernel with CONFIG_PERF_EVENTS is needed"
 	case is(err, syscall.EPERM) && c.seccomp && (c.perfmon || c.paranoid <= 2):
 		e.Why = "the container's seccomp filter forbids perf_event_open"
-		e.Fix = "start it with docker run --cap-add PERFMON, or --security-opt seccomp=FILE where FILE allows perf_event_open; in Kubernetes securityContext.capabilities.add: [PERFMON]"
+		e.Fix = "start it with docker run --cap-add PERFMON, or --security-opt seccomp=FILE where FILE allows " +
+			"perf_event_open; in Kubernetes securityContext.capabilities.add: [PERFMON]"
 	case is(err, syscall.EACCES, syscall.EPERM) && c.paranoid > 2:
-		e.Why = fmt.Sprintf("kernel.perf_event_paranoid is %d, which forbids it to users without CAP_PERFMON", c.paranoid)
+		e.Why = fmt.Sprintf("kernel.perf_event_paranoid is %d, which forbids it to users without CAP_PERFMON",
+			c.paranoid)
 		e.Fix = "as root: sysctl kernel.perf_event_paranoid=2, or 1 to see time within the kernel too"
 	case is(err, syscall.EACCES, syscall.EPERM):
 		e.Why = fmt.Sprintf("the kernel forbids it (%v; kernel.perf_event_paranoid is %d)", err, c.paranoid)
@@ -77,8 +82,10 @@ func (c circumstances) reason(err error) *Error {
 // ringReason puts into words that a ring could not be mapped.
 func ringReason(err error) *Error {
 	return &Error{
-		Why: fmt.Sprintf("the rings for samples cannot be mapped (%v): this user has locked as much memory as it may", err),
-		Fix: "end other profilers of this user, or as root: sysctl kernel.perf_event_mlock_kb=4096, or ulimit -l unlimited",
+		Why: fmt.Sprintf("the rings for samples cannot be mapped (%v): this user has locked as much memory as it may",
+			err),
+		Fix: "end other profilers of this user, or as root: sysctl kernel.perf_event_mlock_kb=4096, or ulimit -l " +
+			"unlimited",
 		err: errRing,
 	}
 }

@@ -13,7 +13,8 @@ func TestReason(t *testing.T) {
 		err     error
 		why, do string
 	}{
-		{circumstances{paranoid: 4}, syscall.EACCES, "kernel.perf_event_paranoid is 4", "sysctl kernel.perf_event_paranoid=2"},
+		{circumstances{paranoid: 4}, syscall.EACCES, "kernel.perf_event_paranoid is 4",
+			"sysctl kernel.perf_event_paranoid=2"},
 		{circumstances{paranoid: 3, seccomp: true}, syscall.EPERM, "kernel.perf_event_paranoid is 3", "sysctl"},
 		{circumstances{paranoid: 2, seccomp: true}, syscall.EPERM, "seccomp", "--cap-add PERFMON"},
 		{circumstances{paranoid: 4, seccomp: true, perfmon: true}, syscall.EPERM, "seccomp", "seccomp="},
@@ -37,7 +38,8 @@ func TestReason(t *testing.T) {
 }
 
 func TestCPUList(t *testing.T) {
-	for list, want := range map[string]string{"0-3,8,10-11\n": "[0 1 2 3 8 10 11]", "0": "[0]", "": "[]", "x,3-1,-1,5-x": "[]", "0-999999999": "[]"} {
+	for list, want := range map[string]string{"0-3,8,10-11\n": "[0 1 2 3 8 10 11]", "0": "[0]", "": "[]",
+		"x,3-1,-1,5-x": "[]", "0-999999999": "[]"} {
 		if got := fmt.Sprint(cpuList(list)); got != want {
 			t.Errorf("%q: %s, want %s", list, got, want)
 		}

@@ -26,7 +26,8 @@ func (x *exam) sandbox() (s sandbox) {
 		s.kind = "a container"
 	}
 	// gVisor says of itself that it is Linux 4.4.0, built at one moment of 2016, whatever runs below it
-	s.gVisor = strings.Contains(version, "gVisor") || strings.Contains(version, "4.4.0") && strings.Contains(version, "Sun Jan 10 15:06:54 PST 2016")
+	s.gVisor = strings.Contains(version, "gVisor") || strings.Contains(version, "4.4.0") &&
+		strings.Contains(version, "Sun Jan 10 15:06:54 PST 2016")
 	s.wsl = strings.Contains(strings.ToLower(version), "microsoft")
 	for line := range strings.Lines(x.read("/proc/self/status")) {
 		if mode, ok := strings.CutPrefix(line, "Seccomp:"); ok {

@@ -17,7 +17,9 @@ var counters = Check{ID: "counters", Title: "Counter permission", For: []Purpose
 	case x.can(capPerfmon) && !older(x.driverVersion(), perfmonDriver):
 		return fine("this process may read the GPU's counters (CAP_PERFMON)")
 	case !known:
-		return []Result{{State: Unknown, Text: "/proc/driver/nvidia/params is not there, so whether users may read counters is unknown", Fix: "try it", Commands: []string{"ncu --set basic --launch-count 1 PROGRAM"}, Limits: []Purpose{NCU}}}
+		return []Result{{State: Unknown, Text: "/proc/driver/nvidia/params is not there, so whether users may read " +
+			"counters is unknown", Fix: "try it", Commands: []string{"ncu --set basic --launch-count 1 PROGRAM"},
+			Limits: []Purpose{NCU}}}
 	}
 	r := Result{State: Limited, Text: "only administrators may read the GPU's counters (RmProfilingAdminOnly: 1)",
 		Cost: "ncu fails with ERR_NVGPUCTRPERM; timelines need no permission", Stops: []Purpose{NCU}}
@@ -25,9 +27,11 @@ var counters = Check{ID: "counters", Title: "Counter permission", For: []Purpose
 	if !older(x.driverVersion(), perfmonDriver) {
 		capability = "PERFMON"
 	}
-	if r.Fix, r.Commands = x.inside.allow("--cap-add="+capability, "securityContext.capabilities.add: ["+capability+"]"); r.Fix == "" {
+	if r.Fix, r.Commands = x.inside.allow("--cap-add="+capability, "securityContext.capabilities.add: ["+capability+
+		"]"); r.Fix == "" {
 		r.Fix = "run ncu as root, or permit all users (needs a restart or a reload of the driver's module)"
-		r.Commands = []string{"echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf"}
+		r.Commands = []string{"echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee " +
+			"/etc/modprobe.d/nvidia-profiling.conf"}
 		if x.lookPath("update-initramfs") != "" {
 			r.Commands = append(r.Commands, "sudo update-initramfs -u")
 		}

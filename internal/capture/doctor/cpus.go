@@ -21,16 +21,20 @@ var cpus = Check{ID: "cpus", Title: "CPUs", For: []Purpose{Record, Sample}, Run:
 	if !limited || quota >= float64(x.Cores) {
 		return oneCore(x.Cores, text)
 	}
-	return []Result{{State: Limited, Text: fmt.Sprintf("%s, but only %.1f of them at a time (cgroup quota)", text, quota),
-		Cost: "a program with more busy threads is throttled for parts of each period: the GPU waits for launches, and the timeline shows unexplained pauses",
-		Fix:  "give the container more CPUs (docker run --cpus, resources.limits.cpu), or start fewer threads (DataLoader workers, OMP_NUM_THREADS)"}}
+	return []Result{{State: Limited, Text: fmt.Sprintf("%s, but only %.1f of them at a time (cgroup quota)", text,
+		quota),
+		Cost: "a program with more busy threads is throttled for parts of each period: the GPU waits for launches, " +
+			"and the timeline shows unexplained pauses",
+		Fix: "give the container more CPUs (docker run --cpus, resources.limits.cpu), or start fewer threads " +
+			"(DataLoader workers, OMP_NUM_THREADS)"}}
 }}
 
 func oneCore(cores int, text string) []Result {
 	if cores > 1 {
 		return fine(text)
 	}
-	return []Result{{State: Limited, Text: text, Cost: "the recorder competes with the program for the CPU: overhead is higher than necessary",
+	return []Result{{State: Limited, Text: text, Cost: "the recorder competes with the program for the CPU: " +
+		"overhead is higher than necessary",
 		Fix: "allow a second CPU (taskset, docker run --cpuset-cpus, srun --cpus-per-task)"}}
 }
 
@@ -55,7 +59,8 @@ func (x *exam) cgroups(controller string) (out []string) {
 	roots := []string{"/sys/fs/cgroup", "/sys/fs/cgroup/" + controller}
 	for line := range strings.Lines(x.read("/proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 || parts[1] != "" && parts[1] != controller && !strings.Contains(","+parts[1]+",", ","+controller+",") {
+		if len(parts) < 3 || parts[1] != "" && parts[1] != controller &&
+			!strings.Contains(","+parts[1]+",", ","+controller+",") {
 			continue
 		}
 		root := roots[0]

@@ -12,7 +12,8 @@ import (
 var cupti = Check{ID: "cupti", Title: "CUPTI", For: []Purpose{Record}, Run: func(x *exam) []Result {
 	copies := x.cuptis()
 	if len(copies) == 0 {
-		r := Result{State: Missing, Text: "no libcupti.so is found (in Python's packages, CUDA's folders, the loader's paths)", Cost: "GPU work cannot be recorded", Stops: []Purpose{Record}}
+		r := Result{State: Missing, Text: "no libcupti.so is found (in Python's packages, CUDA's folders, the " +
+			"loader's paths)", Cost: "GPU work cannot be recorded", Stops: []Purpose{Record}}
 		r.Fix, r.Commands = x.getCUPTI()
 		return []Result{r}
 	}
@@ -62,7 +63,8 @@ func (x *exam) judgeCUPTI(c *cuptiCopy) Result {
 	least := leastDriver(version(c.version))
 	switch {
 	case c.failed != "":
-		return Result{State: Broken, Text: fmt.Sprintf("%s (%s)", c.path, c.whence), Cost: "it cannot be loaded: " + c.failed, Fix: "reinstall it"}
+		return Result{State: Broken, Text: fmt.Sprintf("%s (%s)", c.path, c.whence), Cost: "it cannot be loaded: " +
+			c.failed, Fix: "reinstall it"}
 	case c.version == "":
 		r.State, r.Text = Unknown, fmt.Sprintf("%s (%s): its version is not known", c.path, c.whence)
 		return r
@@ -77,7 +79,8 @@ func (x *exam) judgeCUPTI(c *cuptiCopy) Result {
 		return r
 	}
 	if gpu := x.tooOldGPU(c.version); gpu != "" {
-		r.State, r.Cost, r.Fix = Broken, "CUPTI 13 does not trace "+gpu+", only Turing (7.5) and newer", "use CUPTI of CUDA 12"
+		r.State, r.Cost, r.Fix = Broken, "CUPTI 13 does not trace "+gpu+", only Turing (7.5) and newer",
+			"use CUPTI of CUDA 12"
 		r.Commands = x.pip("nvidia-cuda-cupti-cu12")
 		return r
 	}
@@ -94,7 +97,8 @@ func (x *exam) judgeCUPTI(c *cuptiCopy) Result {
 	}
 	r.Cost = strings.Join(costs, "; ")
 	if r.State == Limited {
-		r.Fix = "install a newer CUPTI next to it and pass it to lacuna record with --cupti (the driver must support it)"
+		r.Fix = "install a newer CUPTI next to it and pass it to lacuna record with --cupti (the driver must " +
+			"support it)"
 	}
 	return r
 }
@@ -123,7 +127,9 @@ func (x *exam) cuptis() (out []cuptiCopy) {
 		add(cuptiCopy{path: at, version: x.toolkitVersion(at), whence: "LACUNA_CUPTI"})
 	}
 	for _, folder := range x.python.Folders {
-		for _, at := range slices.Concat(x.glob(path.Join(folder, "nvidia/cu*/lib/libcupti.so*")), x.glob(path.Join(folder, "nvidia/cuda_cupti/lib/libcupti.so*")), x.glob(path.Join(folder, "torch/lib/libcupti*.so*"))) {
+		for _, at := range slices.Concat(x.glob(path.Join(folder, "nvidia/cu*/lib/libcupti.so*")),
+			x.glob(path.Join(folder, "nvidia/cuda_cupti/lib/libcupti.so*")),
+			x.glob(path.Join(folder, "torch/lib/libcupti*.so*"))) {
 			add(cuptiCopy{path: at, version: x.wheelVersion(folder, at), whence: "python package"})
 		}
 	}
@@ -132,7 +138,8 @@ func (x *exam) cuptis() (out []cuptiCopy) {
 			add(cuptiCopy{path: at, version: x.toolkitVersion(at), whence: "on the loader's path"})
 		}
 	}
-	for _, home := range []string{x.Env("CUDA_HOME"), x.Env("CUDA_PATH"), "/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*", x.Env("CONDA_PREFIX")} {
+	for _, home := range []string{x.Env("CUDA_HOME"), x.Env("CUDA_PATH"), "/usr/local/cuda*", "/opt/cuda*",
+		"/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*", x.Env("CONDA_PREFIX")} {
 		for _, in := range []string{"extras/CUPTI/lib64", "lib64", "targets/*/lib", "lib"} {
 			for _, at := range x.glob(path.Join(home, in, "libcupti.so.[0-9]*")) {
 				if home != "" {
@@ -163,14 +170,17 @@ func (x *exam) wheelVersion(folder, lib string) string {
 	return ""
 }
 
-// toolkitVersion is the version that version.json of the toolkit around a libcupti names, or that of the file's own name.
+// toolkitVersion is the version that version.json of the toolkit around a libcupti names, or that of the file's own
+// name.
 func (x *exam) toolkitVersion(lib string) string {
-	if _, v, ok := strings.Cut(path.Base(x.real(lib)), ".so."); ok && len(version(v)) == 3 && version(v)[0] < 2000 { // libcupti.so.11.8.87
+	// libcupti.so.11.8.87
+	if _, v, ok := strings.Cut(path.Base(x.real(lib)), ".so."); ok && len(version(v)) == 3 && version(v)[0] < 2000 {
 		return v
 	}
 	for dir, n := path.Dir(x.real(lib)), 0; dir != "/" && n < 6; dir, n = path.Dir(dir), n+1 {
 		var parts map[string]struct{ Version string }
-		if text := x.read(dir + "/version.json"); text != "" && json.Unmarshal([]byte(text), &parts) == nil && parts["cuda_cupti"].Version != "" {
+		if text := x.read(dir + "/version.json"); text != "" && json.Unmarshal([]byte(text), &parts) == nil &&
+			parts["cuda_cupti"].Version != "" {
 			return parts["cuda_cupti"].Version
 		}
 	}

@@ -99,7 +99,8 @@ func Examine(ctx context.Context, m *Machine, purposes ...Purpose) (*Report, err
 		}
 		for _, found := range c.Run(x) {
 			found.Check, found.Title = c.ID, c.Title
-			if found.State == OK || len(purposes) == 0 || anyOf(found.Stops, purposes) || anyOf(found.Limits, purposes) {
+			if found.State == OK || len(purposes) == 0 || anyOf(found.Stops, purposes) ||
+				anyOf(found.Limits, purposes) {
 				r.Checks = append(r.Checks, found)
 			}
 		}

@@ -22,10 +22,10 @@ import (
 	"lacuna/internal/capture/nvtool"
 )
 
-// A machine is described in lines: env NAME=VALUE; run WORDS => OUTPUT (\n for line ends); program PATH; link PATH -> TO;
-// file PATH (its text follows, up to a line with a dot); nvml DRIVER CUDA [confidential]; nonvml WHY;
-// gpu NAME|GIB|CAPABILITY[|mig]; cupti PATH VERSION (what loading it says); agent WORDS; noagent WHY; perf WHY|FIX;
-// cores N; free MIB; purpose NAME; deep.
+// A machine is described in lines: env NAME=VALUE; run WORDS => OUTPUT (\n for line ends); program PATH; link PATH ->
+// TO; file PATH (its text follows, up to a line with a dot); nvml DRIVER CUDA [confidential]; nonvml WHY; gpu
+// NAME|GIB|CAPABILITY[|mig]; cupti PATH VERSION (what loading it says); agent WORDS; noagent WHY; perf WHY|FIX; cores
+// N; free MIB; purpose NAME; deep.
 func machineOf(t *testing.T, text string) (*Machine, []Purpose) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -52,7 +52,8 @@ func machineOf(t *testing.T, text string) (*Machine, []Purpose) {
 		case "program":
 			files[nvtool.InFS(rest)] = &fstest.MapFile{Mode: 0o755}
 		case "link":
-			files[nvtool.InFS(left)] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(strings.TrimPrefix(right, "-> "))}
+			files[nvtool.InFS(left)] = &fstest.MapFile{Mode: fs.ModeSymlink,
+				Data: []byte(strings.TrimPrefix(right, "-> "))}
 		case "file":
 			var b strings.Builder
 			for i++; lines[i] != "."; i++ {
@@ -99,7 +100,8 @@ func machineOf(t *testing.T, text string) (*Machine, []Purpose) {
 	m.Env = func(name string) string { return env[name] }
 	m.Set = func(name string) bool { _, set := env[name]; return set }
 	m.Run = func(_ context.Context, program string, args ...string) (string, error) {
-		if words := strings.Fields(args[len(args)-1]); len(words) > 1 { // a text of Python: what it imports tells them apart
+		// a text of Python: what it imports tells them apart
+		if words := strings.Fields(args[len(args)-1]); len(words) > 1 {
 			args[len(args)-1] = words[1]
 		}
 		command := strings.Join(append([]string{program}, args...), " ")
@@ -152,7 +154,9 @@ func tell(r *Report) string {
 	}
 	for _, c := range r.Checks {
 		fmt.Fprintf(&b, "%s %s: %s\n", c.State, c.Check, c.Text)
-		for _, line := range [][2]string{{"costs", c.Cost}, {"fix", c.Fix}, {"run", strings.Join(c.Commands, "\n    run: ")}, {"stops", purposesText(c.Stops)}, {"limits", purposesText(c.Limits)}} {
+		for _, line := range [][2]string{{"costs", c.Cost}, {"fix", c.Fix},
+			{"run", strings.Join(c.Commands, "\n    run: ")}, {"stops", purposesText(c.Stops)},
+			{"limits", purposesText(c.Limits)}} {
 			if line[1] != "" {
 				fmt.Fprintf(&b, "    %s: %s\n", line[0], line[1])
 			}
@@ -186,7 +190,8 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// Every check has a machine on which it is well or silent, and one on which it is not; only what nothing needs is never ill.
+// Every check has a machine on which it is well or silent, and one on which it is not; only what nothing needs is
+// never ill.
 func TestEveryCheckSpeaks(t *testing.T) {
 	found, _ := filepath.Glob("testdata/*.txtar")
 	ill, well := make(map[string]bool), make(map[string]bool)
@@ -252,12 +257,15 @@ func TestVersions(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want bool
-	}{{"525.60.13", "580", true}, {"580.159.04", "580", false}, {"12.8.90", "12.9", true}, {"13.0.85", "13.0.85", false}, {"9.2", "10.0", true}, {"", "1", true}, {"2025.3.1-x", "2026", true}, {"3.9.1", "3.12", true}} {
+	}{{"525.60.13", "580", true}, {"580.159.04", "580", false}, {"12.8.90", "12.9", true},
+		{"13.0.85", "13.0.85", false}, {"9.2", "10.0", true}, {"", "1", true}, {"2025.3.1-x", "2026", true},
+		{"3.9.1", "3.12", true}} {
 		if got := older(test.a, test.b); got != test.want {
 			t.Errorf("older(%q, %q) = %v", test.a, test.b, got)
 		}
 	}
-	for v, want := range map[uint32]string{18: "11.8", 26: "12.8", 28: "12.9.1", 130000: "13.0", 130100: "13.1", 130401: "13.4", 3: ""} {
+	for v, want := range map[uint32]string{18: "11.8", 26: "12.8", 28: "12.9.1", 130000: "13.0", 130100: "13.1",
+		130401: "13.4", 3: ""} {
 		if got := cuptiRelease(v); got != want {
 			t.Errorf("cuptiRelease(%d) = %q, want %q", v, got, want)
 		}
@@ -266,7 +274,8 @@ func TestVersions(t *testing.T) {
 
 // The table of faults: which versions each touches, at its edges.
 func TestFaults(t *testing.T) {
-	for v, want := range map[string]int{"12.4.99": 2, "12.4.127": 1, "12.6.68": 1, "12.6.80": 2, "13.0.48": 4, "13.0.85": 3, "13.1.75": 2, "13.1.115": 1, "13.2.23": 2, "13.3.35": 0} {
+	for v, want := range map[string]int{"12.4.99": 2, "12.4.127": 1, "12.6.68": 1, "12.6.80": 2, "13.0.48": 4,
+		"13.0.85": 3, "13.1.75": 2, "13.1.115": 1, "13.2.23": 2, "13.3.35": 0} {
 		if got := faultsOf(v); len(got) != want {
 			t.Errorf("%s: %d faults, want %d: %v", v, len(got), want, got)
 		}
@@ -276,15 +285,18 @@ func TestFaults(t *testing.T) {
 // Links are followed wherever in a path they stand, and a circle of them ends.
 func TestReal(t *testing.T) {
 	link := func(to string) *fstest.MapFile { return &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(to)} }
-	x := &exam{Machine: &Machine{Root: fstest.MapFS{"usr/local/cuda": link("cuda-12"), "usr/local/cuda-12/lib/a.so.1": {}, "usr/local/cuda-12/lib/a.so": link("a.so.1"),
+	x := &exam{Machine: &Machine{Root: fstest.MapFS{"usr/local/cuda": link("cuda-12"),
+		"usr/local/cuda-12/lib/a.so.1": {}, "usr/local/cuda-12/lib/a.so": link("a.so.1"),
 		"opt/c": link("../usr/local/cuda")}}}
-	for name, want := range map[string]string{"/usr/local/cuda/lib/a.so": "/usr/local/cuda-12/lib/a.so.1", "/opt/c/lib/a.so": "/usr/local/cuda-12/lib/a.so.1", "/none/x": "/none/x", "/": "/"} {
+	for name, want := range map[string]string{"/usr/local/cuda/lib/a.so": "/usr/local/cuda-12/lib/a.so.1",
+		"/opt/c/lib/a.so": "/usr/local/cuda-12/lib/a.so.1", "/none/x": "/none/x", "/": "/"} {
 		if got := x.real(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
 	dir := t.TempDir()
-	if err := errors.Join(os.Symlink("b", filepath.Join(dir, "a")), os.Symlink("/a", filepath.Join(dir, "b"))); err != nil {
+	if err := errors.Join(os.Symlink("b", filepath.Join(dir, "a")),
+		os.Symlink("/a", filepath.Join(dir, "b"))); err != nil {
 		t.Skip(err)
 	}
 	x.Root = os.DirFS(dir)
@@ -295,18 +307,27 @@ func TestReal(t *testing.T) {
 
 // Whatever files and programs say, a report comes of it.
 func FuzzExamine(f *testing.F) {
-	for _, seed := range []string{"", "0::/a/b\n1:cpu:x\n2:memory,cpu:/", "Version 1", "NVRM version: x 1.2.3.", ", V", "200000 100000", "cuda = '13.0'\n__version__ = '", "LACUNA{\"version\":\"3.12\",\"path\":[\"/p\",\"..\",\"[\"]}",
-		"RmProfilingAdminOnly:", "CapEff:\tzz\nUid:\nSeccomp:", "MemAvailable: -5 kB", "{\"cuda_cupti\":{\"version\":\".\"}}", "/x/libcuda.so.1\x00", "99999999999999999999.1"} {
+	for _, seed := range []string{"", "0::/a/b\n1:cpu:x\n2:memory,cpu:/", "Version 1", "NVRM version: x 1.2.3.", ", V",
+		"200000 100000", "cuda = '13.0'\n__version__ = '",
+		"LACUNA{\"version\":\"3.12\",\"path\":[\"/p\",\"..\",\"[\"]}",
+		"RmProfilingAdminOnly:", "CapEff:\tzz\nUid:\nSeccomp:", "MemAvailable: -5 kB",
+		"{\"cuda_cupti\":{\"version\":\".\"}}", "/x/libcuda.so.1\x00", "99999999999999999999.1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		file := &fstest.MapFile{Data: []byte(text)}
-		files := fstest.MapFS{"bin/python3": {Mode: 0o755, Data: []byte(text)}, "bin/ncu": {Mode: 0o755}, "bin/nsys": {Mode: 0o755}, "bin/nvcc": {Mode: 0o755}, "bin/env": {Mode: 0o755}}
-		for _, name := range []string{"proc/version", "proc/1/cgroup", "proc/self/cgroup", "proc/self/status", "proc/meminfo", "proc/cpuinfo", "proc/driver/nvidia/version", "proc/driver/nvidia/params", "etc/ld.so.cache", "proc/7/comm",
-			"sys/fs/cgroup/cpu.max", "sys/fs/cgroup/memory.max", "p/torch/version.py", "p/nvidia/cu13/lib/libcupti.so.13", "usr/local/cuda/version.json", "usr/local/cuda/lib64/libcupti.so.12", "lib64/libcuda.so.1"} {
+		files := fstest.MapFS{"bin/python3": {Mode: 0o755, Data: []byte(text)}, "bin/ncu": {Mode: 0o755},
+			"bin/nsys": {Mode: 0o755}, "bin/nvcc": {Mode: 0o755}, "bin/env": {Mode: 0o755}}
+		for _, name := range []string{"proc/version", "proc/1/cgroup", "proc/self/cgroup", "proc/self/status",
+			"proc/meminfo", "proc/cpuinfo", "proc/driver/nvidia/version", "proc/driver/nvidia/params",
+			"etc/ld.so.cache", "proc/7/comm",
+			"sys/fs/cgroup/cpu.max", "sys/fs/cgroup/memory.max", "p/torch/version.py",
+			"p/nvidia/cu13/lib/libcupti.so.13", "usr/local/cuda/version.json", "usr/local/cuda/lib64/libcupti.so.12",
+			"lib64/libcuda.so.1"} {
 			files[name] = file
 		}
-		m := &Machine{Root: files, Cores: 1, Deep: true, Folder: text, Temp: "/tmp", Env: func(string) string { return text },
+		m := &Machine{Root: files, Cores: 1, Deep: true, Folder: text, Temp: "/tmp",
+			Env: func(string) string { return text },
 			Run: func(context.Context, string, ...string) (string, error) { return text, nil },
 			NVML: func() (nvml.Library, error) {
 				return &fakeGPUs{driver: text, devices: []nvml.Device{{Name: text}}}, nil

@@ -15,20 +15,25 @@ var driver = Check{ID: "driver", Title: "NVIDIA driver", For: []Purpose{Record, 
 		}
 		return fine(text)
 	}
-	r := Result{State: Missing, Text: x.noNVML.Error(), Cost: "no GPU state (clocks, power, temperature) beside a recording, and no lacuna monitor", Limits: []Purpose{Record, NCU}}
+	r := Result{State: Missing, Text: x.noNVML.Error(),
+		Cost:   "no GPU state (clocks, power, temperature) beside a recording, and no lacuna monitor",
+		Limits: []Purpose{Record, NCU}}
 	switch {
 	case module == "" && x.cuda == "":
 		r.Cost = "no GPU program runs here, so nothing can be recorded; captures made elsewhere can be read"
 		r.Stops, r.Limits = []Purpose{Record, NCU}, nil
 		r.Fix, r.Commands = x.getDriver()
 	case strings.Contains(r.Text, "(NVML error 18)"): // Driver/library version mismatch
-		r.State, r.Cost, r.Stops, r.Limits = Broken, "CUDA programs do not start until both agree", []Purpose{Record, NCU}, nil
+		r.State, r.Cost, r.Stops, r.Limits = Broken, "CUDA programs do not start until both agree",
+			[]Purpose{Record, NCU}, nil
 		r.Text += fmt.Sprintf("; the kernel's module is %s", module)
-		r.Fix, r.Commands = "the driver was updated under a running kernel: restart the machine", []string{"sudo reboot"}
+		r.Fix, r.Commands = "the driver was updated under a running kernel: restart the machine",
+			[]string{"sudo reboot"}
 	case module != "":
 		r.State = Broken
 		r.Text += fmt.Sprintf(" (the kernel's module %s is loaded)", module)
-		r.Fix, r.Commands = x.inside.allow("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility", "the environment NVIDIA_DRIVER_CAPABILITIES=compute,utility and resources.limits nvidia.com/gpu")
+		r.Fix, r.Commands = x.inside.allow("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			"the environment NVIDIA_DRIVER_CAPABILITIES=compute,utility and resources.limits nvidia.com/gpu")
 		if r.Fix == "" {
 			r.Fix = "install the driver's libraries of the same version as its module"
 		}
@@ -36,7 +41,8 @@ var driver = Check{ID: "driver", Title: "NVIDIA driver", For: []Purpose{Record, 
 	return []Result{r}
 }}
 
-// moduleVersion is the version of the kernel's module: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  ...".
+// moduleVersion is the version of the kernel's module: "NVRM version: NVIDIA UNIX x86_64 Kernel Module 580.159.04
+// ...".
 func (x *exam) moduleVersion() string {
 	first, _, _ := strings.Cut(x.read("/proc/driver/nvidia/version"), "\n")
 	for _, word := range strings.Fields(first) {
@@ -71,7 +77,8 @@ const nvidiaVendor = "0x10de"
 func (x *exam) getDriver() (fix string, commands []string) {
 	onBus := 0
 	for _, at := range x.glob("/sys/bus/pci/devices/*/vendor") {
-		if x.line(at) == nvidiaVendor && strings.HasPrefix(x.line(path.Join(path.Dir(at), "class")), "0x03") { // display controllers
+		// display controllers
+		if x.line(at) == nvidiaVendor && strings.HasPrefix(x.line(path.Join(path.Dir(at), "class")), "0x03") {
 			onBus++
 		}
 	}
@@ -84,9 +91,11 @@ func (x *exam) getDriver() (fix string, commands []string) {
 	case x.lookPath("ubuntu-drivers") != "":
 		return "a GPU is on the PCI bus: install the driver", []string{"sudo ubuntu-drivers install --gpgpu"}
 	case x.lookPath("dnf") != "":
-		return "a GPU is on the PCI bus: install the driver (NVIDIA's repository)", []string{"sudo dnf install nvidia-open"}
+		return "a GPU is on the PCI bus: install the driver (NVIDIA's repository)",
+			[]string{"sudo dnf install nvidia-open"}
 	case x.lookPath("apt-get") != "":
-		return "a GPU is on the PCI bus: install the driver (non-free or NVIDIA's repository)", []string{"sudo apt-get install nvidia-driver"}
+		return "a GPU is on the PCI bus: install the driver (non-free or NVIDIA's repository)",
+			[]string{"sudo apt-get install nvidia-driver"}
 	}
 	return "a GPU is on the PCI bus: install NVIDIA's driver", nil
 }

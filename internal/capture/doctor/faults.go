@@ -17,9 +17,12 @@ type fault struct {
 
 var faults = []fault{
 	{"12.4.99", "12.4.127", "cuptiFinalize may crash after CUDA graphs (fixed in 12.4 Update 1)", false},
-	{"12.6.80", "13.1", "torch.profiler loses the first kernels of a session (pytorch#192021, fixed in 13.1), lacuna record does not", false},
-	{"13.0", "13.0.85", "stopping a recording may hang or crash, and some synchronization records are missing (fixed in 13.0 Update 1)", true},
-	{"13.0", "13.1.115", "from a process's second recording on, kernels of CUDA graphs may belong to the wrong launch (kineto#1165, fixed in 13.1 Update 1)", false},
+	{"12.6.80", "13.1", "torch.profiler loses the first kernels of a session (pytorch#192021, fixed in 13.1), " +
+		"lacuna record does not", false},
+	{"13.0", "13.0.85", "stopping a recording may hang or crash, and some synchronization records are missing " +
+		"(fixed in 13.0 Update 1)", true},
+	{"13.0", "13.1.115", "from a process's second recording on, kernels of CUDA graphs may belong to the wrong " +
+		"launch (kineto#1165, fixed in 13.1 Update 1)", false},
 	{"13.2", "13.3", "frequently repeated calls cost more while recorded (fixed in 13.3)", true},
 	{"", "13.3", "copies and memsets inside CUDA graphs leak memory while recorded (fixed in 13.3)", false},
 }
@@ -66,7 +69,8 @@ func cuptiRelease(v uint32) string {
 	if v >= 130000 { // xxyyzz
 		return fmt.Sprintf("%d.%d", v/10000, v/100%100)
 	}
-	releases := map[uint32]string{16: "11.5", 17: "11.6", 18: "11.8", 19: "12.0", 20: "12.2", 21: "12.3", 22: "12.4", 23: "12.5", 24: "12.6", 25: "12.7", 26: "12.8", 27: "12.9", 28: "12.9.1"}
+	releases := map[uint32]string{16: "11.5", 17: "11.6", 18: "11.8", 19: "12.0", 20: "12.2", 21: "12.3", 22: "12.4",
+		23: "12.5", 24: "12.6", 25: "12.7", 26: "12.8", 27: "12.9", 28: "12.9.1"}
 	return releases[v]
 }
 

@@ -10,13 +10,15 @@ import (
 var gpus = Check{ID: "gpus", Title: "GPUs", For: []Purpose{Record, NCU}, Run: func(x *exam) []Result {
 	if x.library == nil {
 		if nodes := x.glob("/dev/nvidia[0-9]*"); len(nodes) > 0 {
-			return []Result{{State: Unknown, Text: strings.Join(nodes, ", ") + "; no more is known without the driver's management library (NVML)"}}
+			return []Result{{State: Unknown, Text: strings.Join(nodes, ", ") +
+				"; no more is known without the driver's management library (NVML)"}}
 		}
 		return nil // the driver's check has said it
 	}
 	devices := x.library.Devices()
 	if len(devices) == 0 {
-		r := Result{State: Missing, Text: "the driver sees no GPU", Cost: "nothing runs on a GPU here", Stops: []Purpose{Record, NCU}}
+		r := Result{State: Missing, Text: "the driver sees no GPU", Cost: "nothing runs on a GPU here",
+			Stops: []Purpose{Record, NCU}}
 		if r.Fix, r.Commands = x.inside.allow("--gpus all", "resources.limits nvidia.com/gpu: 1"); r.Fix == "" {
 			r.Fix, r.Commands = "see the kernel's log", []string{"sudo dmesg | grep -i NVRM"}
 		}
@@ -31,7 +33,8 @@ var gpus = Check{ID: "gpus", Title: "GPUs", For: []Purpose{Record, NCU}, Run: fu
 	switch {
 	case strings.HasPrefix(value, "MIG-"): // instances have names of their own
 	case len(seen) == 0:
-		out[0] = Result{State: Broken, Text: fmt.Sprintf("%s; CUDA_VISIBLE_DEVICES=%s hides all of them", out[0].Text, value), Cost: "no CUDA program finds a GPU",
+		out[0] = Result{State: Broken, Text: fmt.Sprintf("%s; CUDA_VISIBLE_DEVICES=%s hides all of them", out[0].Text,
+			value), Cost: "no CUDA program finds a GPU",
 			Commands: []string{"unset CUDA_VISIBLE_DEVICES"}, Stops: []Purpose{Record, NCU}}
 	case len(seen) < len(devices):
 		out[0].Text += fmt.Sprintf("; with CUDA_VISIBLE_DEVICES=%s a program sees %d", value, len(seen))

@@ -49,7 +49,8 @@ func TestCUPTIVersion(t *testing.T) {
 // A program that does not end is ended, one that says too much is cut, and one that fails keeps what it said.
 func TestRunProgram(t *testing.T) {
 	x := &exam{Machine: &Machine{Run: runProgram}, ctx: t.Context()}
-	if _, err := x.askFor(100*time.Millisecond, "/bin/sh", "-c", "sleep 60"); err == nil || !strings.Contains(err.Error(), "does not finish") {
+	if _, err := x.askFor(100*time.Millisecond, "/bin/sh", "-c", "sleep 60"); err == nil ||
+		!strings.Contains(err.Error(), "does not finish") {
 		t.Errorf("%v", err)
 	}
 	if out, err := x.ask("/bin/sh", "-c", "head -c 9000000 /dev/zero"); err != nil || len(out) != maxRead {

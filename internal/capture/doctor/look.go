@@ -129,8 +129,10 @@ func (x *exam) findLibrary(name string) string {
 			return at
 		}
 	}
-	for _, dir := range []string{"/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-		"/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib"} {
+	for _, dir := range []string{"/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+		"/lib/aarch64-linux-gnu",
+		"/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib",
+		"/run/opengl-driver/lib"} {
 		if at := path.Join(dir, name); x.exists(at) {
 			return at
 		}

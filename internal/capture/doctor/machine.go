@@ -14,7 +14,8 @@ type Machine struct {
 	Root fs.FS
 	// Env is a variable of the environment; "" is as good as not set.
 	Env func(name string) string
-	// Set says whether a variable is there at all: an empty CUDA_VISIBLE_DEVICES hides every GPU. nil: those that are not empty.
+	// Set says whether a variable is there at all: an empty CUDA_VISIBLE_DEVICES hides every GPU. nil: those that are
+	// not empty.
 	Set func(name string) bool
 	// Run runs a program and gives what it writes to stdout and stderr.
 	Run func(ctx context.Context, path string, args ...string) (string, error)

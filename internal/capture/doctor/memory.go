@@ -19,7 +19,8 @@ var memory = Check{ID: "memory", Title: "Memory", For: []Purpose{Record}, Run: f
 	}
 	text := "of the machine"
 	for _, dir := range x.cgroups("memory") {
-		for _, names := range [][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
+		for _, names := range [][2]string{{"memory.max", "memory.current"},
+			{"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
 			var limit, used int64
 			if n, _ := fmt.Sscanf(x.line(dir+"/"+names[0]), "%d", &limit); n == 1 && limit > 0 && limit < 1<<60 {
 				fmt.Sscanf(x.line(dir+"/"+names[1]), "%d", &used)
@@ -34,7 +35,8 @@ var memory = Check{ID: "memory", Title: "Memory", For: []Purpose{Record}, Run: f
 		return []Result{{State: Unknown, Text: "/proc/meminfo does not say"}}
 	case free < fewMemory:
 		return []Result{{State: Limited, Text: fmt.Sprintf("%s %s are free", bytesWords(free), text),
-			Cost: "recording buffers up to 256 MiB: the program may be killed for lack of memory", Fix: "record with a smaller buffer", Commands: []string{"lacuna record --memory 64 -- ..."},
+			Cost: "recording buffers up to 256 MiB: the program may be killed for lack of memory",
+			Fix:  "record with a smaller buffer", Commands: []string{"lacuna record --memory 64 -- ..."},
 			Limits: []Purpose{Record}}}
 	}
 	return fine(fmt.Sprintf("%s %s are free", bytesWords(free), text))

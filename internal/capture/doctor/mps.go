@@ -11,6 +11,8 @@ var mps = Check{ID: "mps", Title: "MPS", For: []Purpose{Record, NCU}, Run: func(
 	if len(found) > 0 {
 		text = fmt.Sprintf("it runs (process %d)", found[0].pid)
 	}
-	return []Result{{State: Limited, Text: text, Cost: "programs share the GPU: a kernel's time includes time taken by others, and a timeline shows only one program's kernels",
-		Fix: "measure without other programs where that matters", Commands: []string{"echo quit | nvidia-cuda-mps-control"}, Limits: []Purpose{Record, NCU}}}
+	return []Result{{State: Limited, Text: text, Cost: "programs share the GPU: a kernel's time includes time " +
+		"taken by others, and a timeline shows only one program's kernels",
+		Fix:      "measure without other programs where that matters",
+		Commands: []string{"echo quit | nvidia-cuda-mps-control"}, Limits: []Purpose{Record, NCU}}}
 }}

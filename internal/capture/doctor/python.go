@@ -50,10 +50,13 @@ var python = Check{ID: "python", Title: "Python", For: []Purpose{Sample}, Run: f
 	case p.Failed != "":
 		return []Result{{State: Unknown, Text: fmt.Sprintf("%s: %s", p.Path, p.Failed)}}
 	case older(p.Version, "3.12"):
-		return []Result{{State: Limited, Text: fmt.Sprintf("%s (%s)", p.Version, p.Path), Cost: cost, Fix: "Python 3.12 or newer names them", Limits: []Purpose{Sample}}}
+		return []Result{{State: Limited, Text: fmt.Sprintf("%s (%s)", p.Version, p.Path), Cost: cost,
+			Fix: "Python 3.12 or newer names them", Limits: []Purpose{Sample}}}
 	case !p.Perf:
-		return []Result{{State: Limited, Text: fmt.Sprintf("%s (%s), built without the perf trampoline", p.Version, p.Path), Cost: cost,
-			Fix: "use a build of Python for x86-64 or aarch64 Linux that has it (python.org's, Debian's, conda's)", Limits: []Purpose{Sample}}}
+		return []Result{{State: Limited, Text: fmt.Sprintf("%s (%s), built without the perf trampoline", p.Version,
+			p.Path), Cost: cost,
+			Fix:    "use a build of Python for x86-64 or aarch64 Linux that has it (python.org's, Debian's, conda's)",
+			Limits: []Purpose{Sample}}}
 	}
 	return fine(fmt.Sprintf("%s (%s); its functions can be named in CPU samples", p.Version, p.Path))
 }}

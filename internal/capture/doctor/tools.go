@@ -9,8 +9,8 @@ import (
 // A tool is one copy of a program of NVIDIA's.
 type tool struct{ path, version string }
 
-// tools finds a program on the PATH and where its packages put it. Of those off the PATH only the best few are asked, since each takes
-// time to start.
+// tools finds a program on the PATH and where its packages put it. Of those off the PATH only the best few are asked,
+// since each takes time to start.
 func (x *exam) tools(name string) (onPath, others []tool) {
 	const most = 3
 	first, elsewhere := x.programs().Find(name)

@@ -15,7 +15,9 @@ var torch = Check{ID: "torch", Title: "PyTorch", For: []Purpose{Record}, Run: fu
 		}
 		v, cuda := assigned(text, "__version__"), assigned(text, "cuda")
 		if cuda == "" {
-			return []Result{{State: Limited, Text: v + ", built without CUDA", Cost: "its programs do not use an NVIDIA GPU: there is nothing to record", Fix: "install a build with CUDA",
+			return []Result{{State: Limited, Text: v + ", built without CUDA",
+				Cost:     "its programs do not use an NVIDIA GPU: there is nothing to record",
+				Fix:      "install a build with CUDA",
 				Commands: []string{x.python.Path + " -m pip install --force-reinstall torch"}, Limits: nil}}
 		}
 		r := Result{State: OK, Text: fmt.Sprintf("%s, CUDA %s", v, cuda)}
@@ -37,7 +39,8 @@ const importLimit = 2 * time.Minute
 
 // importTorch asks torch itself, which takes seconds.
 func (x *exam) importTorch(r Result) Result {
-	said, err := x.askFor(importLimit, x.python.Path, "-c", `import torch; print("LACUNA", torch.cuda.is_available(), torch.cuda.device_count())`)
+	said, err := x.askFor(importLimit, x.python.Path, "-c",
+		`import torch; print("LACUNA", torch.cuda.is_available(), torch.cuda.device_count())`)
 	_, answer, found := strings.Cut(said, "LACUNA ")
 	var there string
 	var count int

@@ -27,7 +27,8 @@ class LacunaCallback(TrainerCallback):
 `
 
 var frameworks = []framework{
-	{"Hugging Face's Trainer", regexp.MustCompile(`\b\w*Trainer\(`), map[string]string{Torch: hfTrainer, NVTX: hfTrainer}},
+	{"Hugging Face's Trainer", regexp.MustCompile(`\b\w*Trainer\(`),
+		map[string]string{Torch: hfTrainer, NVTX: hfTrainer}},
 	{"vLLM", regexp.MustCompile(`\bvllm\b`), map[string]string{
 		Torch: `# vLLM has a profiler of its own. Start it with the folder for its traces in the environment:
 #
@@ -87,7 +88,8 @@ func (s *script) framework(kind string) *HandError {
 	all := append([]framework{lightning}, frameworks...)
 	for _, f := range all {
 		if f.is.MatchString(code.String()) {
-			return &HandError{"the loop is inside " + f.what + ", not in the script", strings.Replace(f.advice[kind], "# %IMPORTS%\n", helperText(kind)+"\n", 1)}
+			return &HandError{"the loop is inside " + f.what + ", not in the script",
+				strings.Replace(f.advice[kind], "# %IMPORTS%\n", helperText(kind)+"\n", 1)}
 		}
 	}
 	return nil

@@ -54,7 +54,8 @@ func (r ran) count(line string) (n int) {
 // without the lines of profilers: what the script itself did.
 func (r ran) itself() string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(r.log), func(l string) bool {
-		return strings.HasPrefix(l, "push") || strings.HasPrefix(l, "export") || slices.Contains([]string{"pop", "step", "start", "stop"}, l)
+		return strings.HasPrefix(l, "push") || strings.HasPrefix(l, "export") ||
+			slices.Contains([]string{"pop", "step", "start", "stop"}, l)
 	}), " ")
 }
 
@@ -126,7 +127,8 @@ func TestScripts(t *testing.T) {
 					}
 					after := run(t, name, r.Text)
 					if after.status != w.status || after.itself() != before.itself() {
-						t.Fatalf("ends with %d and does %s\nwant %d, %s\n%s", after.status, after.itself(), w.status, before.itself(), after.output)
+						t.Fatalf("ends with %d and does %s\nwant %d, %s\n%s", after.status, after.itself(), w.status,
+							before.itself(), after.output)
 					}
 					check(t, kind, after, w, r.Phases)
 					patched(t, name, form.text, r.Text)

@@ -38,7 +38,8 @@ const (
 
 var (
 	backwardCall = regexp.MustCompile(`\.backward\(|\bbackward\(`)
-	// stepCall is .step( of what is called like an optimizer: env.step() and scheduler.step() do not end a training step.
+	// stepCall is .step( of what is called like an optimizer: env.step() and scheduler.step() do not end a training
+	// step.
 	stepCall     = regexp.MustCompile(`(?i)\b(\w*opt(im|imizer)?\w*|scaler|engine|model_engine|trainer)(\[\w+\])?\.step\(|\bopt\w*_step\(`)
 	modelCall    = regexp.MustCompile(`(?i)(^|[^\w.])((self\.)?\w*(model|net|network|unet|transformer|llm|pipe|pipeline|encoder|decoder|generator|discriminator)|net[a-z]|policy)(_\w+)?\(|\.forward\(`)
 	generateCall = regexp.MustCompile(`\.(generate|predict|infer|sample)\(`)
@@ -53,8 +54,10 @@ var (
 
 // marksOf is what a logical line says of the loop that it is in.
 func marksOf(code string) marks {
-	return marks{backward: backwardCall.MatchString(code) && !definition.MatchString(code), step: stepCall.MatchString(code),
-		model:    modelCall.MatchString(code) && !notModel.MatchString(code) && !definition.MatchString(code) && !strings.HasPrefix(strings.TrimSpace(code), "class "),
+	return marks{backward: backwardCall.MatchString(code) && !definition.MatchString(code),
+		step: stepCall.MatchString(code),
+		model: modelCall.MatchString(code) && !notModel.MatchString(code) && !definition.MatchString(code) &&
+			!strings.HasPrefix(strings.TrimSpace(code), "class "),
 		generate: generateCall.MatchString(code), helper: helperCall.MatchString(code) && !definition.MatchString(code)}
 }
 
@@ -83,7 +86,8 @@ func (s *script) loops() []Loop {
 		switch {
 		case isLoop(code):
 			around = append(around, len(all))
-			all = append(all, Loop{Line: s.lines[i].number, Header: s.header(i), Function: within[i], at: i, end: s.blockEnd(i)})
+			all = append(all, Loop{Line: s.lines[i].number, Header: s.header(i), Function: within[i], at: i,
+				end: s.blockEnd(i)})
 			if c := colon(code); c >= 0 { // for x in y: step(x)
 				all[len(all)-1].direct = marksOf(code[c:])
 				all[len(all)-1].direct.add(s.called(code[c:]))
@@ -101,7 +105,10 @@ func (s *script) loops() []Loop {
 			out = append(out, *l)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Loop) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Line, b.Line)) })
+	slices.SortStableFunc(out, func(a, b Loop) int {
+		return cmp.Or(cmp.Compare(b.score, a.score),
+			cmp.Compare(a.Line, b.Line))
+	})
 	return out
 }
 
@@ -174,7 +181,8 @@ func (s *script) refused(i int) string {
 	switch {
 	case strings.HasPrefix(trimmed, "async "):
 		return "it is an async for"
-	case strings.HasPrefix(trimmed, "while") && (strings.Contains(code, ":=") || strings.Contains(code, "super(") || hasWord(code, "await") || hasWord(code, "yield")):
+	case strings.HasPrefix(trimmed, "while") && (strings.Contains(code, ":=") || strings.Contains(code, "super(") ||
+		hasWord(code, "await") || hasWord(code, "yield")):
 		return "its condition assigns, awaits or calls super"
 	case colon(code) < 0:
 		return "its header could not be read"
@@ -204,7 +212,8 @@ func isLoop(code string) bool {
 	t := strings.TrimLeft(code, " \t\f")
 	t = strings.TrimLeft(strings.TrimPrefix(t, "async "), " \t")
 	for _, word := range []string{"for", "while"} {
-		if rest, ok := strings.CutPrefix(t, word); ok && rest != "" && !isWord(rest[0]) && strings.IndexByte("=.,:)", rest[0]) < 0 {
+		if rest, ok := strings.CutPrefix(t, word); ok && rest != "" && !isWord(rest[0]) &&
+			strings.IndexByte("=.,:)", rest[0]) < 0 {
 			return true
 		}
 	}

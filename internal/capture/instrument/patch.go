@@ -56,14 +56,16 @@ func Patch(kind, source, function string, chosen int) (*Result, error) {
 		return nil, &HandError{"the script is instrumented already: it has lacuna_steps", Generic(kind)}
 	}
 	if kind == Torch && s.profiles() {
-		return nil, &HandError{"the script uses torch.profiler already, and two of them cannot record at once: let it write a trace with export_chrome_trace, or take it out first", Generic(kind)}
+		return nil, &HandError{"the script uses torch.profiler already, and two of them cannot record at once: let " +
+			"it write a trace with export_chrome_trace, or take it out first", Generic(kind)}
 	}
 	l, err := s.choose(kind, function, chosen)
 	if err != nil {
 		return nil, err
 	}
 	if l.Refused != "" {
-		return nil, &HandError{fmt.Sprintf("the loop at line %d cannot be changed by its header alone: %s", l.Line, l.Refused), Generic(kind)}
+		return nil, &HandError{fmt.Sprintf("the loop at line %d cannot be changed by its header alone: %s", l.Line,
+			l.Refused), Generic(kind)}
 	}
 	var edits []edit
 	edits = append(edits, s.wrap(l)...)
@@ -78,7 +80,10 @@ var usesProfiler = regexp.MustCompile(`\bprofile\(.*\bactivities\b|\btorch\.(pro
 
 // profiles says whether the script has a profiler of PyTorch of its own.
 func (s *script) profiles() bool {
-	return slices.ContainsFunc(s.lines, func(l line) bool { return usesProfiler.MatchString(strings.ReplaceAll(l.code, "\n", " ")) })
+	return slices.ContainsFunc(s.lines, func(l line) bool {
+		return usesProfiler.MatchString(strings.ReplaceAll(l.code,
+			"\n", " "))
+	})
 }
 
 // choose is the loop to instrument.
@@ -108,7 +113,8 @@ func (s *script) choose(kind, function string, chosen int) (*Loop, error) {
 	if f := s.framework(kind); f != nil {
 		return nil, f
 	}
-	return nil, &HandError{"no loop in it trains or infers as far as can be seen; --line N names the line of one", Generic(kind)}
+	return nil, &HandError{"no loop in it trains or infers as far as can be seen; --line N names the line of one",
+		Generic(kind)}
 }
 
 // loopAt is the loop whose header a line belongs to.
@@ -120,7 +126,8 @@ func (s *script) loopAt(number int) *Loop {
 	}
 	for i := range s.lines {
 		if s.lines[i].number == number && isLoop(s.lines[i].code) {
-			return &Loop{Line: number, Header: s.header(i), Function: s.inFunctions()[i], Kind: "loop", Refused: s.refused(i), at: i, end: s.blockEnd(i)}
+			return &Loop{Line: number, Header: s.header(i), Function: s.inFunctions()[i], Kind: "loop",
+				Refused: s.refused(i), at: i, end: s.blockEnd(i)}
 		}
 	}
 	return nil
@@ -134,7 +141,8 @@ type edit struct {
 
 // apply makes the edits; they do not overlap.
 func apply(source string, edits []edit) string {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.from-b.from, a.to-b.to) }) // what is put in goes before what is replaced there
+	// what is put in goes before what is replaced there
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -215,7 +223,8 @@ func inAfter(code string, at int) int {
 		case ')', ']', '}':
 			depth--
 		case 'i':
-			if depth == 0 && strings.HasPrefix(code[i:], "in") && i > at && !isWord(code[i-1]) && i+2 < len(code) && !isWord(code[i+2]) {
+			if depth == 0 && strings.HasPrefix(code[i:], "in") && i > at && !isWord(code[i-1]) && i+2 < len(code) &&
+				!isWord(code[i+2]) {
 				return i + 2
 			}
 		}
@@ -244,8 +253,8 @@ func bareTuple(code string) bool {
 // compound is the words that a line may begin with before which no "with" can stand.
 var compound = regexp.MustCompile(`^(if|elif|else|for|while|with|try|except|finally|def|class|async|match|case|@|global|nonlocal|import|from|return|break|continue|pass|raise|assert|del)\b|^@`)
 
-// phases puts names on the lines of the loop's body that do the step's parts: with lacuna_phase("backward"): loss.backward().
-// Only whole statements are named, so that the script stays the same in all else.
+// phases puts names on the lines of the loop's body that do the step's parts: with lacuna_phase("backward"):
+// loss.backward(). Only whole statements are named, so that the script stays the same in all else.
 func (s *script) phases(l *Loop) ([]edit, []string) {
 	var out []edit
 	var names []string
@@ -278,8 +287,9 @@ func (s *script) phases(l *Loop) ([]edit, []string) {
 	return out, names
 }
 
-// calledPhase is what a line does by the functions of the script that it calls. One that computes gradients seldom does that
-// alone, whatever its losses and optimizers are called: it is taken for the whole step, which has a name, unless it says otherwise.
+// calledPhase is what a line does by the functions of the script that it calls. One that computes gradients seldom
+// does that alone, whatever its losses and optimizers are called: it is taken for the whole step, which has a name,
+// unless it says otherwise.
 func (s *script) calledPhase(code string) string {
 	m := s.called(code)
 	if m.trains() && m.model || m.backward && (m.step || !strings.Contains(code, "backward")) {
@@ -313,7 +323,8 @@ func (s *script) helper(kind string) edit {
 	for i := range s.lines {
 		l := &s.lines[i]
 		code := strings.TrimSpace(l.code)
-		doc := i == 0 && code != "" && strings.IndexByte(`"'rRuU`, code[0]) >= 0 && strings.ContainsAny(code, `"'`) && !strings.Contains(code, "=") && !strings.Contains(code, "(")
+		doc := i == 0 && code != "" && strings.IndexByte(`"'rRuU`, code[0]) >= 0 && strings.ContainsAny(code, `"'`) &&
+			!strings.Contains(code, "=") && !strings.Contains(code, "(")
 		if l.indent > 0 || !doc && !strings.HasPrefix(code, "import ") && !strings.HasPrefix(code, "from ") {
 			break
 		}

@@ -33,8 +33,8 @@ const maxScript = 1 << 20
 // maxDepth is how deep strings may nest in f-strings of strings.
 const maxDepth = 16
 
-// maxWork is how often a byte is looked at in strings at most, on average: strings in f-strings are tried first as such,
-// then as plain text, and a script that is made for it would be tried for ever.
+// maxWork is how often a byte is looked at in strings at most, on average: strings in f-strings are tried first as
+// such, then as plain text, and a script that is made for it would be tried for ever.
 const maxWork = 16
 
 // A textReader finds the ends of strings and of logical lines.
@@ -79,7 +79,8 @@ func scan(source string) (*script, error) {
 		}
 		number += strings.Count(source[at:end], "\n") + 1
 		l.code = string(blank[l.from:l.to])
-		if strings.TrimSpace(l.code) != "" || strings.TrimSpace(source[l.from:l.to]) != "" && !isComment(source[l.from:l.to]) {
+		if strings.TrimSpace(l.code) != "" || strings.TrimSpace(source[l.from:l.to]) != "" &&
+			!isComment(source[l.from:l.to]) {
 			l.indent = indentOf(l.code)
 			s.lines = append(s.lines, l)
 		}
@@ -152,7 +153,8 @@ func (r *textReader) logicalEnd(at int, blank []byte) (int, error) {
 	return len(source), nil
 }
 
-// stringEnd is the place after the string whose first quote is at a place. What stands before the quote says what it is.
+// stringEnd is the place after the string whose first quote is at a place. What stands before the quote says what it
+// is.
 func (r *textReader) stringEnd(at, depth int) (int, error) {
 	source := r.source
 	if depth > maxDepth {
@@ -190,7 +192,8 @@ func (r *textReader) stringEnd(at, depth int) (int, error) {
 	return 0, errEnds
 }
 
-// expressionEnd is the place after the braces of an f-string's expression, in which any string may stand since Python 3.12.
+// expressionEnd is the place after the braces of an f-string's expression, in which any string may stand since Python
+// 3.12.
 func (r *textReader) expressionEnd(at int, long bool, depth int) (int, bool) {
 	source := r.source
 	open := 0

@@ -61,7 +61,9 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%q: %q, want %q", test.code, got, test.iterable)
 		}
 	}
-	for code, want := range map[string]bool{"for x in y:": true, "  while True:": true, "async for x in y:": true, "format(x)": false, "for_each = 1": false, "while_ = 2": false, "x = [a for a in b]": false, "forx in y": false} {
+	for code, want := range map[string]bool{"for x in y:": true, "  while True:": true, "async for x in y:": true,
+		"format(x)": false, "for_each = 1": false, "while_ = 2": false, "x = [a for a in b]": false,
+		"forx in y": false} {
 		if isLoop(code) != want {
 			t.Errorf("%q: loop %v", code, !want)
 		}

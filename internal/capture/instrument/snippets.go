@@ -2,8 +2,8 @@ package instrument
 
 import "strings"
 
-// steps is what both kinds of instrumentation have in common: a loop's passes as steps, with the fetching of the next item
-// as a phase of its own. BEGIN and END are what the kind does around a step.
+// steps is what both kinds of instrumentation have in common: a loop's passes as steps, with the fetching of the next
+// item as a phase of its own. BEGIN and END are what the kind does around a step.
 const steps = `def lacuna_steps(iterable):
     """Yields from iterable; each pass through the loop's body is a step, however it ends."""
     source = iter(iterable)
@@ -111,7 +111,8 @@ def lacuna_phase(name):
 
 `
 
-const helperEnd = "# --- end of lacuna's block -----------------------------------------------------------------------------------\n"
+const helperEnd = "# --- end of lacuna's block " +
+	"-----------------------------------------------------------------------------------\n"
 
 // helperText is the functions that an instrumented script gets.
 func helperText(kind string) string {

@@ -23,29 +23,34 @@ type Snapshot struct {
 
 // A GPU is the state of one. nil: the device does not tell.
 type GPU struct {
-	Index             int       `json:"index"` // NVML's, which is nvidia-smi's
-	Name              string    `json:"name"`
-	UUID              string    `json:"uuid"`
-	PCI               string    `json:"pci"`
-	MIG               bool      `json:"mig"`                    // it is split into instances: the driver does not tell how busy it is
-	UtilPct           *float64  `json:"utilization_gpu_pct"`    // of the driver's last period (1/6 to 1 s), in which a kernel ran
-	MemoryUtilPct     *float64  `json:"utilization_memory_pct"` // of the same, in which device memory was read or written
-	MemoryUsedBytes   *float64  `json:"memory_used_bytes"`
-	MemoryTotalBytes  *float64  `json:"memory_total_bytes"`
-	SMClockMHz        *float64  `json:"clock_sm_mhz"`
-	MaxSMClockMHz     *float64  `json:"clock_max_sm_mhz"`
-	MemoryClockMHz    *float64  `json:"clock_memory_mhz"`
-	MaxMemoryClockMHz *float64  `json:"clock_max_memory_mhz"`
-	PowerW            *float64  `json:"power_w"`
-	PowerLimitW       *float64  `json:"power_limit_w"` // enforced
-	TemperatureC      *float64  `json:"temperature_c"`
-	Throttle          []string  `json:"throttle"` // what holds the clocks down; null: not told
-	PCIeTxBps         *float64  `json:"pcie_tx_bytes_per_s"`
-	PCIeRxBps         *float64  `json:"pcie_rx_bytes_per_s"` // over 20 ms
-	NVLinkTxBps       *float64  `json:"nvlink_tx_bytes_per_s"`
-	NVLinkRxBps       *float64  `json:"nvlink_rx_bytes_per_s"` // all links, data without protocol, since the last reading
-	Processes         []Process `json:"processes"`             // that compute on it; null: not told
-	Error             string    `json:"error"`                 // why it could not be read; then all else but its name is absent
+	Index int    `json:"index"` // NVML's, which is nvidia-smi's
+	Name  string `json:"name"`
+	UUID  string `json:"uuid"`
+	PCI   string `json:"pci"`
+	// it is split into instances: the driver does not tell how busy it is
+	MIG bool `json:"mig"`
+	// of the driver's last period (1/6 to 1 s), in which a kernel ran
+	UtilPct *float64 `json:"utilization_gpu_pct"`
+	// of the same, in which device memory was read or written
+	MemoryUtilPct     *float64 `json:"utilization_memory_pct"`
+	MemoryUsedBytes   *float64 `json:"memory_used_bytes"`
+	MemoryTotalBytes  *float64 `json:"memory_total_bytes"`
+	SMClockMHz        *float64 `json:"clock_sm_mhz"`
+	MaxSMClockMHz     *float64 `json:"clock_max_sm_mhz"`
+	MemoryClockMHz    *float64 `json:"clock_memory_mhz"`
+	MaxMemoryClockMHz *float64 `json:"clock_max_memory_mhz"`
+	PowerW            *float64 `json:"power_w"`
+	PowerLimitW       *float64 `json:"power_limit_w"` // enforced
+	TemperatureC      *float64 `json:"temperature_c"`
+	Throttle          []string `json:"throttle"` // what holds the clocks down; null: not told
+	PCIeTxBps         *float64 `json:"pcie_tx_bytes_per_s"`
+	PCIeRxBps         *float64 `json:"pcie_rx_bytes_per_s"` // over 20 ms
+	NVLinkTxBps       *float64 `json:"nvlink_tx_bytes_per_s"`
+	// all links, data without protocol, since the last reading
+	NVLinkRxBps *float64  `json:"nvlink_rx_bytes_per_s"`
+	Processes   []Process `json:"processes"` // that compute on it; null: not told
+	// why it could not be read; then all else but its name is absent
+	Error string `json:"error"`
 
 	Reasons  nvml.Reasons `json:"-"` // Throttle as bits
 	NVLinkTx *float64     `json:"-"` // bytes since some moment
@@ -91,18 +96,21 @@ func New(library nvml.Library) (*Monitor, error) {
 		return nil, ErrNoGPU
 	}
 	host, _ := os.Hostname()
-	return &Monitor{library: library, host: host, now: time.Now, pause: time.Sleep, name: processName, last: make([]traffic, n)}, nil
+	return &Monitor{library: library, host: host, now: time.Now, pause: time.Sleep, name: processName,
+		last: make([]traffic, n)}, nil
 }
 
 // Nothing is the snapshot of a machine on which nothing can be read.
 func Nothing(now time.Time, why error) *Snapshot {
 	host, _ := os.Hostname()
-	return &Snapshot{Schema: 1, Time: now.UTC().Truncate(time.Millisecond), Host: host, GPUs: []GPU{}, Error: why.Error()}
+	return &Snapshot{Schema: 1, Time: now.UTC().Truncate(time.Millisecond), Host: host, GPUs: []GPU{},
+		Error: why.Error()}
 }
 
 // Read takes the state of all GPUs, all at once: measuring PCIe traffic takes 40 ms each.
 func (m *Monitor) Read() *Snapshot {
-	s := &Snapshot{Schema: 1, Time: m.now().UTC().Truncate(time.Millisecond), Host: m.host, Driver: m.library.Driver(), GPUs: make([]GPU, len(m.last))}
+	s := &Snapshot{Schema: 1, Time: m.now().UTC().Truncate(time.Millisecond), Host: m.host, Driver: m.library.Driver(),
+		GPUs: make([]GPU, len(m.last))}
 	var all sync.WaitGroup
 	for i := range s.GPUs {
 		all.Go(func() { m.readGPU(i, &s.GPUs[i]) })

@@ -57,7 +57,8 @@ func TestRates(t *testing.T) {
 	link := func(tx int64) nvml.Sample {
 		return nvml.Sample{NVLinkTx: tx, NVLinkRx: 2 * tx, Told: nvml.ToldNVLink}
 	}
-	m := watch(t, &fakeGPUs{devices: make([]nvml.Device, 1), samples: []nvml.Sample{link(1000), link(3000), link(9000), link(500), {}, link(700)}})
+	m := watch(t, &fakeGPUs{devices: make([]nvml.Device, 1),
+		samples: []nvml.Sample{link(1000), link(3000), link(9000), link(500), {}, link(700)}})
 	var got []string
 	for range 5 {
 		g := m.Read().GPUs[0]
@@ -76,10 +77,12 @@ func TestRates(t *testing.T) {
 
 // What a device does not tell is absent; a zero that it tells is there.
 func TestAbsent(t *testing.T) {
-	m := watch(t, &fakeGPUs{devices: []nvml.Device{{Name: "X", MIG: true}, {}}, samples: []nvml.Sample{{Told: nvml.ToldBusy | nvml.ToldReasons}}})
+	m := watch(t, &fakeGPUs{devices: []nvml.Device{{Name: "X", MIG: true}, {}},
+		samples: []nvml.Sample{{Told: nvml.ToldBusy | nvml.ToldReasons}}})
 	s := m.Read()
 	split, whole := s.GPUs[0], s.GPUs[1]
-	if split.UtilPct != nil || whole.UtilPct == nil || *whole.UtilPct != 0 || whole.Throttle == nil || whole.Processes != nil ||
+	if split.UtilPct != nil || whole.UtilPct == nil || *whole.UtilPct != 0 || whole.Throttle == nil ||
+		whole.Processes != nil ||
 		whole.MemoryUsedBytes != nil || whole.PowerW != nil || whole.PCIeTxBps != nil || whole.NVLinkTxBps != nil {
 		t.Errorf("%+v\n%+v", split, whole)
 	}

@@ -41,7 +41,8 @@ func plain(word string, quote func(string) string) string {
 type Timeline struct {
 	Output  string // of the report, without its ending
 	Program []string
-	// Graph is node (every kernel of a CUDA graph, at a price for each) or graph (the graph as a whole); "": nsys' default.
+	// Graph is node (every kernel of a CUDA graph, at a price for each) or graph (the graph as a whole); "": nsys'
+	// default.
 	Graph  string
 	Memory bool // also the device memory in use
 	// Profiler: only between cudaProfilerStart and Stop.
@@ -52,8 +53,8 @@ type Timeline struct {
 	Extra    []string      // options as given by the user
 }
 
-// registerOnly makes nsys look at every NVTX range of --capture-range=nvtx: as it comes it compares only strings that the
-// program has registered, which neither PyTorch nor most others do, and then records nothing at all.
+// registerOnly makes nsys look at every NVTX range of --capture-range=nvtx: as it comes it compares only strings that
+// the program has registered, which neither PyTorch nor most others do, and then records nothing at all.
 const registerOnly = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0"
 
 // Command is the call of nsys. It never traces the operating system's calls nor samples: both put every loaded library
@@ -122,7 +123,8 @@ func (g Launches) Command(ncu string) Command {
 	if set == "" {
 		set = "full"
 	}
-	c := Command{Args: []string{ncu, "--set", set, "--import-source", "yes", "--target-processes", "all", "--clock-control", g.Clock}}
+	c := Command{Args: []string{ncu, "--set", set, "--import-source", "yes", "--target-processes", "all",
+		"--clock-control", g.Clock}}
 	add := func(words ...string) { c.Args = append(c.Args, words...) }
 	if g.NameBase != "" && g.Name != "" {
 		add("--kernel-name-base", g.NameBase)
@@ -154,6 +156,6 @@ func (g Launches) Command(ncu string) Command {
 // quantifiers is what means something in ncu's expressions of ranges and is to be taken as it is.
 var quantifiers = regexp.MustCompile(`[@,\[\]/*+]`)
 
-// rangeFilter is ncu's expression of a push/pop range of the default domain by its whole name; the slash at the end says
-// that it is one of push and pop.
+// rangeFilter is ncu's expression of a push/pop range of the default domain by its whole name; the slash at the end
+// says that it is one of push and pop.
 func rangeFilter(name string) string { return quantifiers.ReplaceAllString(name, `\$0`) + "/" }

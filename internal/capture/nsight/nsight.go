@@ -55,9 +55,11 @@ func (e *NotFoundError) Error() string {
 
 func (e *NotFoundError) try() string {
 	if e.Name == "nsys" {
-		return "install Nsight Systems (package nsight-systems or nsight-systems-cli of the CUDA repository), put it on the PATH, or record without it: lacuna record -- PROGRAM"
+		return "install Nsight Systems (package nsight-systems or nsight-systems-cli of the CUDA repository), put " +
+			"it on the PATH, or record without it: lacuna record -- PROGRAM"
 	}
-	return "install Nsight Compute (package nsight-compute of the CUDA repository, or the CUDA toolkit) and put it on the PATH"
+	return "install Nsight Compute (package nsight-compute of the CUDA repository, or the CUDA toolkit) and put it " +
+		"on the PATH"
 }
 
 // search is the machine as its programs are found: paths begin at its root.
@@ -95,8 +97,8 @@ func versionOf(ctx context.Context, path string) string {
 	return strings.Join(numbers[:min(3, len(numbers))], ".") // the fourth is of the build
 }
 
-// importer is the QdstrmImporter that belongs to an nsys. An nsys that is installed as a whole finds it by itself; in the
-// folder of Nsight Compute it lies beside, where nsys does not look, and Debian splits the two over /usr/lib.
+// importer is the QdstrmImporter that belongs to an nsys. An nsys that is installed as a whole finds it by itself; in
+// the folder of Nsight Compute it lies beside, where nsys does not look, and Debian splits the two over /usr/lib.
 func (m Machine) importer(nsys string) string {
 	search := m.search()
 	host := path.Dir(path.Dir(search.Real(nsys))) // of …/target-linux-x64/nsys or …/bin/nsys

@@ -25,7 +25,8 @@ func script(t *testing.T, path, text string) string {
 
 func TestFind(t *testing.T) {
 	nsys := "echo 'NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0'"
-	ncu := "echo 'NVIDIA (R) Nsight Compute Command Line Profiler'; echo 'Version 2025.3.1.0 (build 36398880) (public-release)'"
+	ncu := "echo 'NVIDIA (R) Nsight Compute Command Line Profiler'; echo 'Version 2025.3.1.0 (build 36398880) " +
+		"(public-release)'"
 	ctx := context.Background()
 	for _, test := range []struct {
 		name, tool string
@@ -35,13 +36,22 @@ func TestFind(t *testing.T) {
 		version    string
 		importer   string
 	}{
-		{"on the PATH first", "nsys", map[string]string{"bin/nsys": nsys, "opt/nvidia/nsight-systems/2026.1.1/bin/nsys": nsys}, "none:bin", "bin/nsys", "2025.3.1", ""},
-		{"highest version, as numbers", "nsys", map[string]string{"opt/nvidia/nsight-systems/2025.3.1/bin/nsys": nsys, "opt/nvidia/nsight-systems/2025.10.2/bin/nsys": nsys}, "", "opt/nvidia/nsight-systems/2025.10.2/bin/nsys", "2025.3.1", ""},
-		{"inside Nsight Compute, with its importer", "nsys", map[string]string{"opt/nvidia/nsight-compute/2025.3.1/host/target-linux-x64/nsys": nsys, "opt/nvidia/nsight-compute/2025.3.1/host/linux-desktop-glibc_2_11_3-x64/QdstrmImporter": ""},
-			"", "opt/nvidia/nsight-compute/2025.3.1/host/target-linux-x64/nsys", "2025.3.1", "opt/nvidia/nsight-compute/2025.3.1/host/linux-desktop-glibc_2_11_3-x64/QdstrmImporter"},
-		{"Debian's split", "nsys", map[string]string{"usr/lib/x86_64-linux-gnu/nsight-systems/nsys": "echo no version", "usr/lib/nsight-systems/host-linux-x64/QdstrmImporter": ""},
-			"usr/lib/x86_64-linux-gnu/nsight-systems", "usr/lib/x86_64-linux-gnu/nsight-systems/nsys", "", "usr/lib/nsight-systems/host-linux-x64/QdstrmImporter"},
-		{"ncu of the toolkit", "ncu", map[string]string{"usr/local/cuda/bin/ncu": ncu}, "", "usr/local/cuda/bin/ncu", "2025.3.1", ""},
+		{"on the PATH first", "nsys", map[string]string{"bin/nsys": nsys,
+			"opt/nvidia/nsight-systems/2026.1.1/bin/nsys": nsys}, "none:bin", "bin/nsys", "2025.3.1", ""},
+		{"highest version, as numbers", "nsys", map[string]string{"opt/nvidia/nsight-systems/2025.3.1/bin/nsys": nsys,
+			"opt/nvidia/nsight-systems/2025.10.2/bin/nsys": nsys}, "", "opt/nvidia/nsight-systems/2025.10.2/bin/nsys",
+			"2025.3.1", ""},
+		{"inside Nsight Compute, with its importer", "nsys",
+			map[string]string{"opt/nvidia/nsight-compute/2025.3.1/host/target-linux-x64/nsys": nsys,
+				"opt/nvidia/nsight-compute/2025.3.1/host/linux-desktop-glibc_2_11_3-x64/QdstrmImporter": ""},
+			"", "opt/nvidia/nsight-compute/2025.3.1/host/target-linux-x64/nsys", "2025.3.1",
+			"opt/nvidia/nsight-compute/2025.3.1/host/linux-desktop-glibc_2_11_3-x64/QdstrmImporter"},
+		{"Debian's split", "nsys", map[string]string{"usr/lib/x86_64-linux-gnu/nsight-systems/nsys": "echo no version",
+			"usr/lib/nsight-systems/host-linux-x64/QdstrmImporter": ""},
+			"usr/lib/x86_64-linux-gnu/nsight-systems", "usr/lib/x86_64-linux-gnu/nsight-systems/nsys", "",
+			"usr/lib/nsight-systems/host-linux-x64/QdstrmImporter"},
+		{"ncu of the toolkit", "ncu", map[string]string{"usr/local/cuda/bin/ncu": ncu}, "", "usr/local/cuda/bin/ncu",
+			"2025.3.1", ""},
 		{"none", "ncu", map[string]string{"bin/nsys": nsys}, "bin", "", "", ""},
 	} {
 		root := t.TempDir()
@@ -60,7 +70,9 @@ func TestFind(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || got.Path != filepath.Join(root, test.want) || got.Version != test.version || test.importer != "" && got.Importer != filepath.Join(root, test.importer) || test.importer == "" && got.Importer != "" {
+		if err != nil || got.Path != filepath.Join(root, test.want) || got.Version != test.version ||
+			test.importer != "" && got.Importer != filepath.Join(root, test.importer) || test.importer == "" &&
+			got.Importer != "" {
 			t.Errorf("%s: %+v, %v", test.name, got, err)
 		}
 	}
@@ -123,7 +135,8 @@ func TestRun(t *testing.T) {
 		{"kill -TERM $$", Ending{Status: 143, Signal: "terminated"}},
 		{`[ "$A" = b ]`, Ending{}},
 	} {
-		got, err := Run(Command{Env: []string{"A=b"}, Args: []string{script(t, filepath.Join(dir, "p"), test.text)}}, Streams{})
+		got, err := Run(Command{Env: []string{"A=b"}, Args: []string{script(t, filepath.Join(dir, "p"), test.text)}},
+			Streams{})
 		if err != nil || got != test.want {
 			t.Errorf("%s: %+v, %v", test.text, got, err)
 		}

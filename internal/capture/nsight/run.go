@@ -29,8 +29,8 @@ type Ending struct {
 	ByTool bool // the tool ended the program when it could not go on itself
 }
 
-// Run runs a command to its end. Ctrl-C reaches the program by itself, since all are in the terminal's foreground; SIGTERM
-// and SIGHUP are handed on. Whichever comes, the tool is waited for: it writes its report then.
+// Run runs a command to its end. Ctrl-C reaches the program by itself, since all are in the terminal's foreground;
+// SIGTERM and SIGHUP are handed on. Whichever comes, the tool is waited for: it writes its report then.
 func Run(c Command, s Streams) (Ending, error) {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
@@ -87,7 +87,8 @@ func (e *MissingProgramError) Error() string {
 func CheckProgram(args []string) error {
 	if _, err := exec.LookPath(args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
 		if errors.Is(err, os.ErrPermission) {
-			return fmt.Errorf("%s: cannot be run: %w; chmod +x, or name its interpreter first", args[0], os.ErrPermission)
+			return fmt.Errorf("%s: cannot be run: %w; chmod +x, or name its interpreter first", args[0],
+				os.ErrPermission)
 		}
 		return &MissingProgramError{args[0]}
 	}
@@ -97,8 +98,8 @@ func CheckProgram(args []string) error {
 // exportFor is how long an import or an export may take at most; a big report takes minutes.
 const exportFor = 30 * time.Minute
 
-// Export makes the SQLite file of what nsys recorded, and returns its path. base is the report's path without its ending.
-// Where nsys could not import what it recorded, the importer beside it does.
+// Export makes the SQLite file of what nsys recorded, and returns its path. base is the report's path without its
+// ending. Where nsys could not import what it recorded, the importer beside it does.
 func (t Tool) Export(ctx context.Context, base string) (string, error) {
 	report, raw, out := base+".nsys-rep", base+".qdstrm", base+".sqlite"
 	if !filled(report) {
@@ -106,7 +107,9 @@ func (t Tool) Export(ctx context.Context, base string) (string, error) {
 		case !filled(raw):
 			return "", &EmptyError{Tool: "nsys", Path: report}
 		case t.Importer == "":
-			return "", fmt.Errorf("%s: nsys recorded it but has no importer to write a report; install all of Nsight Systems, or import it on a machine that has it: QdstrmImporter --input-file %s", raw, filepath.Base(raw))
+			return "", fmt.Errorf("%s: nsys recorded it but has no importer to write a report; install all of "+
+				"Nsight Systems, or import it on a machine that has it: QdstrmImporter --input-file %s", raw,
+				filepath.Base(raw))
 		}
 		if err := t.importRaw(ctx, raw, report); err != nil {
 			return "", err
@@ -115,7 +118,8 @@ func (t Tool) Export(ctx context.Context, base string) (string, error) {
 	}
 	said, err := quietly(ctx, nil, t.Path, "export", "--type=sqlite", "--force-overwrite=true", "--output="+out, report)
 	if err != nil || !filled(out) {
-		return "", fmt.Errorf("%s: nsys export did not write SQLite (%s); try %s export --type=sqlite %s", report, why(said, err), t.Path, report)
+		return "", fmt.Errorf("%s: nsys export did not write SQLite (%s); try %s export --type=sqlite %s", report,
+			why(said, err), t.Path, report)
 	}
 	return out, nil
 }
@@ -125,25 +129,32 @@ type EmptyError struct{ Tool, Path string }
 
 func (e *EmptyError) Error() string {
 	if e.Tool == "nsys" {
-		return e.Path + ": nsys wrote no report: nothing was recorded before the program ended or was killed, or the window asked for was never opened (no cudaProfilerStart, no such range); nsys's messages are above"
+		return e.Path + ": nsys wrote no report: nothing was recorded before the program ended or was killed, or " +
+			"the window asked for was never opened (no cudaProfilerStart, no such range); nsys's messages are above"
 	}
 	return e.Path + ": ncu wrote no report: no kernel matched, or the program ended first"
 }
 
-// importRaw runs the importer with its own libraries; those of the system that it needs beside them (libdw and friends) must be installed.
+// importRaw runs the importer with its own libraries; those of the system that it needs beside them (libdw and
+// friends) must be installed.
 func (t Tool) importRaw(ctx context.Context, raw, report string) error {
 	libraries := filepath.Dir(t.Importer)
 	if before := os.Getenv("LD_LIBRARY_PATH"); before != "" {
 		libraries = before + ":" + libraries
 	}
-	said, err := quietly(ctx, []string{"LD_LIBRARY_PATH=" + libraries}, t.Importer, "--input-file", raw, "--output-file", report)
+	said, err := quietly(ctx, []string{"LD_LIBRARY_PATH=" + libraries}, t.Importer, "--input-file", raw,
+		"--output-file", report)
 	if err == nil && filled(report) {
 		return nil
 	}
 	if name := missingLibrary(said); name != "" {
-		return fmt.Errorf("%s: the importer of nsys cannot start: %s is missing; install it (on Debian and Ubuntu: apt install libdw1 libelf1 liblzma5 libbz2-1.0; on RHEL: dnf install elfutils-libs) or name its folder in LD_LIBRARY_PATH, then: LD_LIBRARY_PATH=%s %s --input-file %s; %s export --type=sqlite %s", raw, name, libraries, t.Importer, raw, t.Path, report)
+		return fmt.Errorf("%s: the importer of nsys cannot start: %s is missing; install it (on Debian and Ubuntu: "+
+			"apt install libdw1 libelf1 liblzma5 libbz2-1.0; on RHEL: dnf install elfutils-libs) or name its "+
+			"folder in LD_LIBRARY_PATH, then: LD_LIBRARY_PATH=%s %s --input-file %s; %s export --type=sqlite %s", raw,
+			name, libraries, t.Importer, raw, t.Path, report)
 	}
-	return fmt.Errorf("%s: the importer of nsys failed (%s); an nsys of another version may read it: QdstrmImporter --input-file %s", raw, why(said, err), raw)
+	return fmt.Errorf("%s: the importer of nsys failed (%s); an nsys of another version may read it: "+
+		"QdstrmImporter --input-file %s", raw, why(said, err), raw)
 }
 
 // missingLibrary is the shared library that the loader could not find; "": that is not what was said.

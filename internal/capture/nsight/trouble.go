@@ -35,13 +35,17 @@ var known = []struct {
 	try     string
 }{
 	{"permission", regexp.MustCompile(`ERR_NVGPUCTRPERM`),
-		"this user may not read the GPU's counters: run as root, or give the container --cap-add=SYS_ADMIN (from driver 565 on PERFMON is enough), or let everybody: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then load the driver again; a timeline needs no such right: lacuna record -- PROGRAM"},
+		"this user may not read the GPU's counters: run as root, or give the container --cap-add=SYS_ADMIN (from " +
+			"driver 565 on PERFMON is enough), or let everybody: options nvidia " +
+			"NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then load the driver again; a timeline " +
+			"needs no such right: lacuna record -- PROGRAM"},
 	{"busy", regexp.MustCompile(`(?i)driver resource was unavailable|concurrently collecting profiling data`),
 		"another tool holds the GPU's counters: for DCGM, dcgmi profile --pause, and --resume afterwards"},
 	{TroubleClocks, regexp.MustCompile(`(?i)lock GPU clock|profile without fixed frequencies|clock control (is )?not supported`),
 		"profile with clocks as they are: --with-args '--clock-control none'"},
 	{TroubleNone, regexp.MustCompile(`No kernels were profiled`),
-		"no launch matched: the program launched fewer kernels of that name than were to be skipped, or none inside the range; lower --launch-skip, or look at the names with lacuna stats TRACE -r cuda_gpu_kern_sum"},
+		"no launch matched: the program launched fewer kernels of that name than were to be skipped, or none " +
+			"inside the range; lower --launch-skip, or look at the names with lacuna stats TRACE -r cuda_gpu_kern_sum"},
 }
 
 // toolError is a line in which ncu says what failed.

@@ -109,7 +109,8 @@ func (l *loaded) describe() {
 		if l.handleOf(i, &h) != 0 {
 			break // positions must stay those of the library
 		}
-		d := Device{Name: read(func(t *byte, size uint32) int32 { return l.name(h, t, size) }), UUID: read(func(t *byte, size uint32) int32 { return l.uuid(h, t, size) })}
+		d := Device{Name: read(func(t *byte, size uint32) int32 { return l.name(h, t, size) }),
+			UUID: read(func(t *byte, size uint32) int32 { return l.uuid(h, t, size) })}
 		var at pciInfo
 		if l.pci != nil && l.pci(h, &at) == 0 {
 			d.PCI = text(at.id[:])

@@ -94,7 +94,8 @@ const (
 	DisplayClocks
 )
 
-var reasonNames = [...]string{"idle", "clocks set by an application", "power cap", "hardware slowdown", "sync boost", "heat", "heat (hardware)", "power brake", "display clocks"}
+var reasonNames = [...]string{"idle", "clocks set by an application", "power cap", "hardware slowdown", "sync boost",
+	"heat", "heat (hardware)", "power brake", "display clocks"}
 
 // Names is the reasons in words, without idle: an idle GPU is not held down.
 func (r Reasons) Names() (out []string) {

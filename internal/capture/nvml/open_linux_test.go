@@ -40,13 +40,16 @@ GPU 2: the machine has 2, GPU 2: the machine has 2`},
 {SMMHz:1650 MemoryMHz:3201 PowerW:698.5 PowerLimitW:0 TemperatureC:61 BusyPct:0 MemoryBusyPct:0 MemoryUsed:53687091200 Reasons:4 NVLinkTx:0 NVLinkRx:0 Processes:[{PID:1 MemoryUsed:-1} {PID:4242 MemoryUsed:21474836480}] Told:22} <nil>
 {TxBps:0 RxBps:0} GPU 1: the driver does not tell PCIe traffic
 GPU 2: the machine has 2, GPU 2: the machine has 2`},
-		{"no driver loaded", "-DFAKE_INIT=9", "error: the NVIDIA driver does not answer: Driver Not Loaded (NVML error 9)"},
-		{"not the library", "-DFAKE_INIT=0 -DnvmlDeviceGetName=other", "error: the NVIDIA driver is too old or broken: libnvidia-ml.so.1: it has no nvmlDeviceGetName"},
+		{"no driver loaded", "-DFAKE_INIT=9", "error: the NVIDIA driver does not answer: Driver Not Loaded (NVML " +
+			"error 9)"},
+		{"not the library", "-DFAKE_INIT=0 -DnvmlDeviceGetName=other",
+			"error: the NVIDIA driver is too old or broken: libnvidia-ml.so.1: it has no nvmlDeviceGetName"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.flags != "" {
-				args := append(strings.Fields(test.flags), "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/fake.c")
+				args := append(strings.Fields(test.flags), "-shared", "-fPIC", "-o",
+					filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/fake.c")
 				if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}

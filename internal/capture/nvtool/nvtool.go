@@ -20,14 +20,17 @@ type Machine struct {
 // Places is where a tool lies when it is not on the PATH, as patterns of paths, most wanted first.
 func Places(name string) []string {
 	if name == "ncu" {
-		return []string{"/usr/local/cuda/bin/ncu", "/usr/local/cuda-*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu", "/opt/nvidia/nsight-compute/*/target/*/ncu"}
+		return []string{"/usr/local/cuda/bin/ncu", "/usr/local/cuda-*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu",
+			"/opt/nvidia/nsight-compute/*/target/*/ncu"}
 	}
-	return []string{"/opt/nvidia/nsight-systems/*/bin/nsys", "/opt/nvidia/nsight-systems/*/target-linux-*/nsys", "/opt/nvidia/nsight-systems-cli/*/bin/nsys",
-		"/opt/nvidia/nsight-systems-cli/*/target-linux-*/nsys", "/usr/local/cuda/bin/nsys", "/usr/local/cuda-*/bin/nsys", "/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys"}
+	return []string{"/opt/nvidia/nsight-systems/*/bin/nsys", "/opt/nvidia/nsight-systems/*/target-linux-*/nsys",
+		"/opt/nvidia/nsight-systems-cli/*/bin/nsys",
+		"/opt/nvidia/nsight-systems-cli/*/target-linux-*/nsys", "/usr/local/cuda/bin/nsys",
+		"/usr/local/cuda-*/bin/nsys", "/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys"}
 }
 
-// Find is every installation of nsys or ncu, the one to use first: what is on the PATH, or "", and the others by place and then by
-// version, the highest first. An installation that is known by several paths is there once.
+// Find is every installation of nsys or ncu, the one to use first: what is on the PATH, or "", and the others by
+// place and then by version, the highest first. An installation that is known by several paths is there once.
 func (m Machine) Find(name string) (onPath string, others []string) {
 	seen := make(map[string]bool)
 	if onPath = m.LookPath(name); onPath != "" {
@@ -44,7 +47,8 @@ func (m Machine) Find(name string) (onPath string, others []string) {
 	return onPath, others
 }
 
-// installation is the folder of a path that has a version in its name, to which all of the path belongs; or else the path.
+// installation is the folder of a path that has a version in its name, to which all of the path belongs; or else the
+// path.
 func installation(at string) string {
 	for i := 1; i < len(at); i++ {
 		if at[i] == '/' && versionInPath.MatchString(path.Base(at[:i])) {
@@ -60,8 +64,8 @@ var (
 	versionLine   = regexp.MustCompile(`(?i)\bversion (\d+(?:\.\d+)+)`)
 )
 
-// Version is the version in what a tool prints for --version: "NVIDIA Nsight Systems version 2025.3.2.474-253236389321v0",
-// "Version 2025.3.1.0 (build 36398880) (public-release)"; "": there is none.
+// Version is the version in what a tool prints for --version: "NVIDIA Nsight Systems version
+// 2025.3.2.474-253236389321v0", "Version 2025.3.1.0 (build 36398880) (public-release)"; "": there is none.
 func Version(said string) string {
 	if found := versionLine.FindStringSubmatch(said); found != nil {
 		return found[1]

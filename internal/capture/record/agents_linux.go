@@ -134,6 +134,7 @@ func (d *diskWatch) look() {
 	d.full = d.full || free < noSpace
 	if free < lowSpace && !d.warned {
 		d.warned = true
-		d.notice("only " + Size(free) + " are free on the disk of " + d.dir + ": what does not fit is not recorded; --spool-dir puts it elsewhere")
+		d.notice("only " + Size(free) + " are free on the disk of " + d.dir +
+			": what does not fit is not recorded; --spool-dir puts it elsewhere")
 	}
 }

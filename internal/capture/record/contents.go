@@ -124,7 +124,8 @@ func (r *Recorded) note(c *spool.Chunk) {
 	case "yielded":
 		r.State, r.Why = StateYielded, said.Why
 	case "state":
-		if said.State == StateStopped && (r.State == StateRefused || r.State == StateYielded || r.State == StateFailed) {
+		if said.State == StateStopped && (r.State == StateRefused || r.State == StateYielded ||
+			r.State == StateFailed) {
 			return // that it stopped afterwards hides nothing
 		}
 		if said.State != r.State || said.Why != "" {
@@ -133,7 +134,8 @@ func (r *Recorded) note(c *spool.Chunk) {
 	case "taken":
 		r.Others = append(r.Others, said.Why)
 	case "chain":
-		r.Others = append(r.Others, "the library that CUDA_INJECTION64_PATH named before could not be loaded: "+said.Why)
+		r.Others = append(r.Others, "the library that CUDA_INJECTION64_PATH named before could not be loaded: "+
+			said.Why)
 	case "full":
 		r.Full = true
 	case "fork":

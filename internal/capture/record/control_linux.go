@@ -19,12 +19,13 @@ import (
 // socketPrefix is how the abstract sockets of agents begin; the user's ID and the process's follow: lacuna-1000-4711.
 const socketPrefix = "lacuna-"
 
-// Agents finds the agents that listen here: of all processes in this network namespace that this user may speak to, by process ID.
-// Root may speak to all.
+// Agents finds the agents that listen here: of all processes in this network namespace that this user may speak to,
+// by process ID. Root may speak to all.
 func Agents() ([]int, error) {
 	text, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
-		return nil, fmt.Errorf("the sockets of recorded programs cannot be listed: %w; name the process with --pid", err)
+		return nil, fmt.Errorf("the sockets of recorded programs cannot be listed: %w; name the process with --pid",
+			err)
 	}
 	own := os.Getuid()
 	var pids []int
@@ -53,7 +54,8 @@ func parseSocket(name string) (uid, pid int, ok bool) {
 	return uid, pid, ok && err1 == nil && err2 == nil && uid >= 0 && pid > 0
 }
 
-// Ask sends a request to the agent in a process and gives its answer. A start or stop takes as long as CUPTI takes, seconds at most.
+// Ask sends a request to the agent in a process and gives its answer. A start or stop takes as long as CUPTI takes,
+// seconds at most.
 func Ask(ctx context.Context, pid int, request string) (Status, error) {
 	owner := os.Getuid()
 	if st, err := os.Stat("/proc/" + strconv.Itoa(pid)); err != nil {
@@ -86,7 +88,8 @@ func Ask(ctx context.Context, pid int, request string) (Status, error) {
 	}
 	var answer Status
 	if err := json.Unmarshal(line, &answer); err != nil {
-		return Status{}, fmt.Errorf("process %d: its agent answers %.60q, which is not a status; is it from another version of lacuna?", pid, line)
+		return Status{}, fmt.Errorf("process %d: its agent answers %.60q, which is not a status; is it from "+
+			"another version of lacuna?", pid, line)
 	}
 	answer.Pid = pid // as we count: it may have another number in a namespace of its own
 	return answer, nil
@@ -105,9 +108,11 @@ func silent(pid, owner int, err error) error {
 		if own := os.Getuid(); own != owner && own != 0 {
 			return fmt.Errorf("process %d: belongs to user %d; only that user and root may record it", pid, owner)
 		}
-		return fmt.Errorf("process %d: has no agent that listens: it was not started by lacuna record, has not touched CUDA or NVTX yet, or is in another container", pid)
+		return fmt.Errorf("process %d: has no agent that listens: it was not started by lacuna record, has not "+
+			"touched CUDA or NVTX yet, or is in another container", pid)
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("process %d: its agent closed the connection: the process is ending, or belongs to another user", pid)
+		return fmt.Errorf("process %d: its agent closed the connection: the process is ending, or belongs to "+
+			"another user", pid)
 	}
 	return fmt.Errorf("process %d: its agent does not answer: %w", pid, err)
 }

@@ -7,8 +7,8 @@ import (
 	"lacuna/internal/capture/spool"
 )
 
-// throttles is the reasons for lower clocks that mean that the GPU is held back, each a track of 0 and 1. Clocks that somebody set,
-// and those that GPUs in sync share, are no fault of the machine.
+// throttles is the reasons for lower clocks that mean that the GPU is held back, each a track of 0 and 1. Clocks that
+// somebody set, and those that GPUs in sync share, are no fault of the machine.
 var throttles = [...]struct {
 	reason nvml.Reasons
 	name   string
@@ -42,7 +42,8 @@ func seriesOf() []series {
 		{"temperature", "C", nonzero(func(s *nvml.Sample) float64 { return float64(s.TemperatureC) })},
 		{"GPU use", "%", told(nvml.ToldBusy, func(s *nvml.Sample) float64 { return float64(s.BusyPct) })},
 		{"memory use", "%", told(nvml.ToldBusy, func(s *nvml.Sample) float64 { return float64(s.MemoryBusyPct) })},
-		{"memory in use", "bytes", told(nvml.ToldMemory, func(s *nvml.Sample) float64 { return float64(s.MemoryUsed) })},
+		{"memory in use", "bytes", told(nvml.ToldMemory,
+			func(s *nvml.Sample) float64 { return float64(s.MemoryUsed) })},
 	}
 	for _, t := range throttles {
 		all = append(all, series{t.name, "", told(nvml.ToldReasons, func(s *nvml.Sample) float64 {
@@ -78,7 +79,8 @@ type linkCount struct {
 }
 
 func newGauge(library nvml.Library, devices []int, w *spool.Writer) *gauge {
-	return &gauge{library: library, devices: devices, w: w, tracks: make(map[gaugeKey]uint32), last: make(map[int]linkCount), series: seriesOf()}
+	return &gauge{library: library, devices: devices, w: w, tracks: make(map[gaugeKey]uint32),
+		last: make(map[int]linkCount), series: seriesOf()}
 }
 
 // sample takes the state of every GPU once.
@@ -131,7 +133,9 @@ func (g *gauge) put(device int, name, unit string, at time.Time, value float64) 
 	if !have {
 		track = uint32(len(g.tracks) + 1)
 		g.tracks[key] = track
-		_ = g.w.Append(spool.Track{Track: track, Device: uint32(device), Name: g.w.Text(name), Unit: g.w.Text(unit), UUID: g.w.Text(g.library.Devices()[device].UUID)})
+		_ = g.w.Append(spool.Track{Track: track, Device: uint32(device), Name: g.w.Text(name), Unit: g.w.Text(unit),
+			UUID: g.w.Text(g.library.Devices()[device].UUID)})
 	}
-	_ = g.w.Append(spool.Counter{Time: spool.Real(at.UnixNano()), Track: track, Value: value}) // the first error stays and is told at the end
+	// the first error stays and is told at the end
+	_ = g.w.Append(spool.Counter{Time: spool.Real(at.UnixNano()), Track: track, Value: value})
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Variables by which libraries get into a CUDA program: the driver reads the first at cuInit, NVTX the second at its first call.
+// Variables by which libraries get into a CUDA program: the driver reads the first at cuInit, NVTX the second at its
+// first call.
 const (
 	cudaInjection = "CUDA_INJECTION64_PATH"
 	nvtxInjection = "NVTX_INJECTION64_PATH"
@@ -16,9 +17,12 @@ const (
 // pythonPerf has Python from 3.12 on name its functions for whoever samples the CPUs, at some cost.
 const pythonPerf = "PYTHONPERFSUPPORT"
 
-// agentVariables is every variable that the agent reads (lac_settings in agent/agent.h). What an outer recording set is taken out first.
-var agentVariables = [...]string{"LACUNA_DIR", "LACUNA_SESSION", "LACUNA_WINDOW", "LACUNA_DELAY", "LACUNA_DURATION", "LACUNA_STEP_RANGE", "LACUNA_STEPS",
-	"LACUNA_FLUSH_MS", "LACUNA_MEMORY_MB", "LACUNA_PACK", "LACUNA_YIELD", "LACUNA_GRAPH", "LACUNA_CUPTI", "LACUNA_KINDS", "LACUNA_CHAIN", "LACUNA_CHAIN_NVTX"}
+// agentVariables is every variable that the agent reads (lac_settings in agent/agent.h). What an outer recording set
+// is taken out first.
+var agentVariables = [...]string{"LACUNA_DIR", "LACUNA_SESSION", "LACUNA_WINDOW", "LACUNA_DELAY", "LACUNA_DURATION",
+	"LACUNA_STEP_RANGE", "LACUNA_STEPS",
+	"LACUNA_FLUSH_MS", "LACUNA_MEMORY_MB", "LACUNA_PACK", "LACUNA_YIELD", "LACUNA_GRAPH", "LACUNA_CUPTI",
+	"LACUNA_KINDS", "LACUNA_CHAIN", "LACUNA_CHAIN_NVTX"}
 
 // An environment is the variables that the program gets.
 type environment []string
@@ -43,8 +47,8 @@ func (e environment) without(name string) (out environment) {
 	return out
 }
 
-// Environ is the environment of the program: env with what the agent reads. dir is the folder for spools. It warns of other tools
-// that are in env already.
+// Environ is the environment of the program: env with what the agent reads. dir is the folder for spools. It warns of
+// other tools that are in env already.
 func Environ(env []string, o *Options, dir, session string) (out, warnings []string) {
 	e := environment(env)
 	warnings = e.others()
@@ -104,16 +108,21 @@ func (e *environment) window(w Window) {
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }
 
-// others warns of what is in the environment and wants CUPTI, or the one place for a library in a CUDA program, for itself.
+// others warns of what is in the environment and wants CUPTI, or the one place for a library in a CUDA program, for
+// itself.
 func (e environment) others() (warnings []string) {
 	if e.get("LACUNA_SESSION") != "" {
-		warnings = append(warnings, "this runs under another lacuna record: GPU work goes into this recording, and the outer one gets none")
+		warnings = append(warnings, "this runs under another lacuna record: GPU work goes into this recording, and "+
+			"the outer one gets none")
 	} else if path := e.get(cudaInjection); path != "" {
-		warnings = append(warnings, fmt.Sprintf("%s was %s already: it is loaded too; if it uses CUPTI, one of the two gets no GPU work (unset it, or give --yield to stand aside)", cudaInjection, path))
+		warnings = append(warnings, fmt.Sprintf("%s was %s already: it is loaded too; if it uses CUPTI, one of the "+
+			"two gets no GPU work (unset it, or give --yield to stand aside)", cudaInjection, path))
 	}
 	for path := range strings.FieldsFuncSeq(e.get("LD_PRELOAD"), func(r rune) bool { return r == ':' || r == ' ' }) {
 		if tool := toolOf(filepath.Base(path)); tool != "" {
-			warnings = append(warnings, fmt.Sprintf("LD_PRELOAD has %s of %s: only one tool can record a program's GPU work; start it without %s, or give --yield to stand aside", filepath.Base(path), tool, tool))
+			warnings = append(warnings, fmt.Sprintf(
+				"LD_PRELOAD has %s of %s: only one tool can record a program's GPU work; start it without %s, or "+
+					"give --yield to stand aside", filepath.Base(path), tool, tool))
 		}
 	}
 	return warnings
@@ -123,7 +132,8 @@ func (e environment) others() (warnings []string) {
 func toolOf(library string) string {
 	for _, t := range []struct{ part, tool string }{
 		{"libToolsInjection", "Nsight Systems"},
-		{"libTreeLauncher", "Nsight Compute or Compute Sanitizer"}, {"libInterceptorInjection", "Nsight Compute or Compute Sanitizer"},
+		{"libTreeLauncher", "Nsight Compute or Compute Sanitizer"},
+		{"libInterceptorInjection", "Nsight Compute or Compute Sanitizer"},
 	} {
 		if strings.HasPrefix(library, t.part) {
 			return t.tool

@@ -17,15 +17,23 @@ func TestEnviron(t *testing.T) {
 		want     string // NAME=VALUE, or NAME for not there
 		warnings string // in order, parted by |
 	}{
-		{"plain", "HOME=/h", plain, "HOME=/h LACUNA_DIR=/d LACUNA_SESSION=s LACUNA_WINDOW=whole LACUNA_GRAPH=node CUDA_INJECTION64_PATH=/x/liblacuna.so NVTX_INJECTION64_PATH=/x/liblacuna.so LACUNA_CHAIN PYTHONPERFSUPPORT LACUNA_YIELD", ""},
-		{"all", "", &Options{Library: "/x", Kinds: "kernel", CUPTI: "/c", Yield: true, WholeGraphs: true, Flush: 250 * time.Millisecond, MemoryMB: 64, SampleHz: 99,
+		{"plain", "HOME=/h", plain, "HOME=/h LACUNA_DIR=/d LACUNA_SESSION=s LACUNA_WINDOW=whole LACUNA_GRAPH=node " +
+			"CUDA_INJECTION64_PATH=/x/liblacuna.so NVTX_INJECTION64_PATH=/x/liblacuna.so LACUNA_CHAIN " +
+			"PYTHONPERFSUPPORT LACUNA_YIELD", ""},
+		{"all", "", &Options{Library: "/x", Kinds: "kernel", CUPTI: "/c", Yield: true, WholeGraphs: true,
+			Flush: 250 * time.Millisecond, MemoryMB: 64, SampleHz: 99,
 			Window: Window{Kind: Delayed, Delay: 1500 * time.Millisecond, Duration: time.Minute}},
-			"LACUNA_KINDS=kernel LACUNA_CUPTI=/c LACUNA_YIELD=1 LACUNA_GRAPH=whole LACUNA_FLUSH_MS=250 LACUNA_MEMORY_MB=64 PYTHONPERFSUPPORT=1 LACUNA_WINDOW=delay LACUNA_DELAY=1.5 LACUNA_DURATION=60", ""},
-		{"steps", "", &Options{Library: "/x", Window: Window{Kind: Steps, From: 0, Upto: 4, Range: "train*"}}, "LACUNA_STEPS=0:4 LACUNA_STEP_RANGE=train* LACUNA_DURATION", ""},
-		{"another tool", "CUDA_INJECTION64_PATH=/t/parca.so NVTX_INJECTION64_PATH=/t/n.so", plain, "LACUNA_CHAIN=/t/parca.so LACUNA_CHAIN_NVTX=/t/n.so", "is loaded too"},
-		{"nsys", "LD_PRELOAD=/a/libfoo.so:/n/libToolsInjection64.so", plain, "LD_PRELOAD=/a/libfoo.so:/n/libToolsInjection64.so", "libToolsInjection64.so of Nsight Systems"},
+			"LACUNA_KINDS=kernel LACUNA_CUPTI=/c LACUNA_YIELD=1 LACUNA_GRAPH=whole LACUNA_FLUSH_MS=250 " +
+				"LACUNA_MEMORY_MB=64 PYTHONPERFSUPPORT=1 LACUNA_WINDOW=delay LACUNA_DELAY=1.5 LACUNA_DURATION=60", ""},
+		{"steps", "", &Options{Library: "/x", Window: Window{Kind: Steps, From: 0, Upto: 4, Range: "train*"}},
+			"LACUNA_STEPS=0:4 LACUNA_STEP_RANGE=train* LACUNA_DURATION", ""},
+		{"another tool", "CUDA_INJECTION64_PATH=/t/parca.so NVTX_INJECTION64_PATH=/t/n.so", plain,
+			"LACUNA_CHAIN=/t/parca.so LACUNA_CHAIN_NVTX=/t/n.so", "is loaded too"},
+		{"nsys", "LD_PRELOAD=/a/libfoo.so:/n/libToolsInjection64.so", plain,
+			"LD_PRELOAD=/a/libfoo.so:/n/libToolsInjection64.so", "libToolsInjection64.so of Nsight Systems"},
 		{"ncu", "LD_PRELOAD=/n/libInterceptorInjectionTarget.so", plain, "", "Nsight Compute or Compute Sanitizer"},
-		{"within another recording", "LACUNA_SESSION=old LACUNA_DIR=/old LACUNA_KINDS=copy LACUNA_CHAIN=/t/parca.so CUDA_INJECTION64_PATH=/x/liblacuna.so", plain,
+		{"within another recording", "LACUNA_SESSION=old LACUNA_DIR=/old LACUNA_KINDS=copy " +
+			"LACUNA_CHAIN=/t/parca.so CUDA_INJECTION64_PATH=/x/liblacuna.so", plain,
 			"LACUNA_DIR=/d LACUNA_SESSION=s LACUNA_KINDS LACUNA_CHAIN=/t/parca.so", "another lacuna record"},
 	} {
 		got, warnings := Environ(strings.Fields(test.env), test.o, "/d", "s")
@@ -41,7 +49,8 @@ func TestEnviron(t *testing.T) {
 				t.Errorf("%s: want %s, have %q", test.name, want, got)
 			}
 		}
-		if all := strings.Join(warnings, "|"); (test.warnings == "") != (all == "") || !strings.Contains(all, test.warnings) {
+		if all := strings.Join(warnings, "|"); (test.warnings == "") != (all == "") ||
+			!strings.Contains(all, test.warnings) {
 			t.Errorf("%s: warnings %q, want %q", test.name, all, test.warnings)
 		}
 	}
@@ -96,7 +105,8 @@ func TestParseSocket(t *testing.T) {
 			t.Errorf("%s: %d %d %v", in, uid, pid, ok)
 		}
 	}
-	for _, bad := range []string{"", "@lacuna-", "@lacuna-1000", "@lacuna-x-1", "@lacuna-1-0", "@lacuna-1--2", "lacuna-1-2", "@lacuna-1-2-3"} {
+	for _, bad := range []string{"", "@lacuna-", "@lacuna-1000", "@lacuna-x-1", "@lacuna-1-0", "@lacuna-1--2",
+		"lacuna-1-2", "@lacuna-1-2-3"} {
 		if _, _, ok := parseSocket(bad); ok {
 			t.Errorf("%q is taken", bad)
 		}

@@ -11,8 +11,8 @@ import (
 // Extension is how the names of recordings end.
 const Extension = ".lacuna"
 
-// DefaultName is what a recording of a program is called, in the current folder: train-20261121-170500.lacuna. Processes that
-// a launcher started side by side have their rank in it.
+// DefaultName is what a recording of a program is called, in the current folder: train-20261121-170500.lacuna.
+// Processes that a launcher started side by side have their rank in it.
 func DefaultName(args []string, getenv func(string) string, now time.Time) string {
 	name := programName(args)
 	for _, v := range []string{"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"} {
@@ -54,8 +54,8 @@ func plain(s string) string {
 	return strings.TrimLeft(s[:min(len(s), 64)], "-.")
 }
 
-// Expand puts into a file's name what tells processes of one job apart: %h the host, %p our process ID, %q{NAME} an environment
-// variable, %% a percent sign; as nsys has it.
+// Expand puts into a file's name what tells processes of one job apart: %h the host, %p our process ID, %q{NAME} an
+// environment variable, %% a percent sign; as nsys has it.
 func Expand(name string, getenv func(string) string) (string, error) {
 	var b strings.Builder
 	for {

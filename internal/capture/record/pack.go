@@ -19,8 +19,8 @@ type Packed struct {
 	Contents Contents
 }
 
-// Pack packs spools into one file. paths are spools, or folders of them. The file comes to be when all is in it; what is there
-// already stays, unless overwrite.
+// Pack packs spools into one file. paths are spools, or folders of them. The file comes to be when all is in it; what
+// is there already stays, unless overwrite.
 func Pack(ctx context.Context, paths []string, output string, overwrite bool) (*Packed, error) {
 	spools, err := Spools(paths)
 	if err != nil {
@@ -50,7 +50,8 @@ func Pack(ctx context.Context, paths []string, output string, overwrite bool) (*
 		return nil, fmt.Errorf("%s: cannot be written: %w", output, pathless(err))
 	}
 	if len(sum.Empty) == sum.Files { // a file of nothing would be called a recording
-		return nil, fmt.Errorf("%s: no spool, or nothing whole in it; want what lacuna record wrote, NAME.spools", few(sum.Empty))
+		return nil, fmt.Errorf("%s: no spool, or nothing whole in it; want what lacuna record wrote, NAME.spools",
+			few(sum.Empty))
 	}
 	if err := place(temp.Name(), output, overwrite); err != nil {
 		return nil, fmt.Errorf("%s: cannot be written: %w", output, pathless(err))
@@ -90,7 +91,8 @@ func Spools(paths []string) ([]string, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no spools in it (want *.spool); name the folder that lacuna record wrote, NAME.spools", path)
+			return nil, fmt.Errorf("%s: no spools in it (want *.spool); name the folder that lacuna record wrote, "+
+				"NAME.spools", path)
 		}
 		all = append(all, found...)
 	}

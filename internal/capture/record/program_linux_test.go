@@ -19,8 +19,8 @@ import (
 	"lacuna/internal/capture/spool"
 )
 
-// The test binary is also what the tests run: a program with something in it that behaves as the agent does (program), and lacuna
-// record itself, where a test needs it as a process of its own (recorder).
+// The test binary is also what the tests run: a program with something in it that behaves as the agent does
+// (program), and lacuna record itself, where a test needs it as a process of its own (recorder).
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "program":
@@ -110,7 +110,8 @@ func (a *fakeAgent) open() {
 	if err != nil {
 		panic(err)
 	}
-	a.w, err = spool.NewWriter(file, spool.Begin{Role: spool.RoleAgent, Session: os.Getenv("LACUNA_SESSION"), Pid: int64(os.Getpid()), Command: os.Args, RealNs: time.Now().UnixNano()})
+	a.w, err = spool.NewWriter(file, spool.Begin{Role: spool.RoleAgent, Session: os.Getenv("LACUNA_SESSION"),
+		Pid: int64(os.Getpid()), Command: os.Args, RealNs: time.Now().UnixNano()})
 	if err != nil {
 		panic(err)
 	}
@@ -138,7 +139,8 @@ func (a *fakeAgent) kernels(n int) {
 func (a *fakeAgent) append(n int) {
 	now := uint64(time.Now().UnixNano())
 	for i := range n {
-		_ = a.w.Append(spool.Kernel{Start: spool.GPU(now + uint64(i)), End: spool.GPU(now + uint64(i) + 1), Name: a.w.Text("gemm")})
+		_ = a.w.Append(spool.Kernel{Start: spool.GPU(now + uint64(i)), End: spool.GPU(now + uint64(i) + 1),
+			Name: a.w.Text("gemm")})
 	}
 	a.rows += int64(n)
 	_ = a.w.Append(spool.Account{Records: uint64(a.rows), Kernels: uint64(a.rows)})

@@ -1,6 +1,6 @@
-// Package record runs a program with the capture agent in it, watches it from beside, and packs what was written into one
-// file. The agent (lacuna/agent) is in every process of the program that uses CUDA or NVTX and writes a spool each; this
-// package writes one more: clocks, threads, the state of the GPUs, samples of the CPUs.
+// Package record runs a program with the capture agent in it, watches it from beside, and packs what was written into
+// one file. The agent (lacuna/agent) is in every process of the program that uses CUDA or NVTX and writes a spool
+// each; this package writes one more: clocks, threads, the state of the GPUs, samples of the CPUs.
 package record
 
 import (
@@ -18,8 +18,8 @@ type Options struct {
 	Library string   // the agent's library; absolute
 	Version string   // of lacuna, for the spool
 
-	// Output is the file that the recording is packed into. It must not be there yet, unless Overwrite. Unnamed: nobody asked for this
-	// very name, so that another is taken if it is there.
+	// Output is the file that the recording is packed into. It must not be there yet, unless Overwrite. Unnamed:
+	// nobody asked for this very name, so that another is taken if it is there.
 	Output    string
 	Overwrite bool
 	Unnamed   bool
@@ -53,11 +53,12 @@ const RecorderSpool = "recorder.spool"
 
 // A Window says when recording is on.
 type Window struct {
-	Kind       Kind
-	Delay      time.Duration // of Delayed, after the start of each process
-	Duration   time.Duration // of Whole, Delayed and Armed; 0: to the end
-	Range      string        // of Steps: the name of the ranges that are steps, or with * how they begin; "": the usual names
-	From, Upto int           // of Steps: from the From-th step, counted from 0, up to and without the Upto-th
+	Kind     Kind
+	Delay    time.Duration // of Delayed, after the start of each process
+	Duration time.Duration // of Whole, Delayed and Armed; 0: to the end
+	// of Steps: the name of the ranges that are steps, or with * how they begin; "": the usual names
+	Range      string
+	From, Upto int // of Steps: from the From-th step, counted from 0, up to and without the Upto-th
 }
 
 // ends says whether recording is over some time before the program is.
@@ -98,7 +99,8 @@ func (p Progress) String() string {
 	if p.Dropped > 0 {
 		dropped = unit.FormatCount(p.Dropped) + " dropped"
 	}
-	return fmt.Sprintf("%.0f s: %s, %s, %s, %s, %s", p.Elapsed.Seconds(), doing, unit.FormatCount(p.Records)+" events", dropped, Size(p.Bytes), count(p.Processes, "process", "processes"))
+	return fmt.Sprintf("%.0f s: %s, %s, %s, %s, %s", p.Elapsed.Seconds(), doing, unit.FormatCount(p.Records)+" events",
+		dropped, Size(p.Bytes), count(p.Processes, "process", "processes"))
 }
 
 // A Result is what came of it.

@@ -40,8 +40,10 @@ func newRecorder(dir, session string, o *Options) (*recorder, error) {
 	host, _ := os.Hostname()
 	exe, _ := os.Executable()
 	w, err := spool.NewWriter(file, spool.Begin{
-		Role: spool.RoleRecorder, Version: o.Version, Session: session, Pid: int64(os.Getpid()), Ppid: int64(os.Getppid()),
-		Host: host, Boot: oneLine("/proc/sys/kernel/random/boot_id"), Command: o.Args, Exe: exe, RealNs: time.Now().UnixNano(),
+		Role: spool.RoleRecorder, Version: o.Version, Session: session, Pid: int64(os.Getpid()),
+		Ppid: int64(os.Getppid()),
+		Host: host, Boot: oneLine("/proc/sys/kernel/random/boot_id"), Command: o.Args, Exe: exe,
+		RealNs: time.Now().UnixNano(),
 	})
 	if err != nil {
 		file.Close()
@@ -74,12 +76,15 @@ func (r *recorder) clock() {
 	best := spool.Clock{Width: ^uint32(0)}
 	for range 16 {
 		var before, real, after unix.Timespec
-		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &before) != nil || unix.ClockGettime(unix.CLOCK_REALTIME, &real) != nil || unix.ClockGettime(unix.CLOCK_MONOTONIC, &after) != nil {
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &before) != nil ||
+			unix.ClockGettime(unix.CLOCK_REALTIME, &real) != nil ||
+			unix.ClockGettime(unix.CLOCK_MONOTONIC, &after) != nil {
 			return
 		}
 		width := after.Nano() - before.Nano()
 		if width >= 0 && width < int64(best.Width) {
-			best = spool.Clock{Real: spool.Real(real.Nano()), Mono: spool.Mono(before.Nano() + width/2), Width: uint32(width)}
+			best = spool.Clock{Real: spool.Real(real.Nano()), Mono: spool.Mono(before.Nano() + width/2),
+				Width: uint32(width)}
 		}
 	}
 	if best.Real != 0 {

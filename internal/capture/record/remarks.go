@@ -23,7 +23,8 @@ func (c *Contents) remarks(o *Options) (out []string) {
 	return out
 }
 
-// Remarks is what the user should know of spools that were packed later, when it is not known any more how they were asked for.
+// Remarks is what the user should know of spools that were packed later, when it is not known any more how they were
+// asked for.
 func (c *Contents) Remarks() []string {
 	return slices.Concat(c.troubled(), c.dropped(), c.damage())
 }
@@ -55,8 +56,10 @@ func (c *Contents) nothing(o *Options) []string {
 		}
 		had = "the recording holds " + strings.Join(parts, " and ")
 	}
-	return []string{"no CUDA call was seen, and no NVTX: " + had + ". Either no process of the program used CUDA, or those that did were started " +
-		"without its environment (docker run, sudo, ssh, srun --export=NONE, a service that ran before): there, run lacuna record inside"}
+	return []string{"no CUDA call was seen, and no NVTX: " + had +
+		". Either no process of the program used CUDA, or those that did were started " +
+		"without its environment (docker run, sudo, ssh, srun --export=NONE, a service that ran before): there, " +
+		"run lacuna record inside"}
 }
 
 // troubled tells of processes whose GPU work is not recorded, equal reasons once.
@@ -77,9 +80,11 @@ func (c *Contents) troubled() (out []string) {
 		}
 		switch {
 		case a.State == StateRefused && a.Holder != "":
-			add(a, fmt.Sprintf("another tool uses CUPTI: %s%s. Only one can record GPU work: run the program without it; everything else was recorded", a.Holder, why))
+			add(a, fmt.Sprintf("another tool uses CUPTI: %s%s. Only one can record GPU work: run the program "+
+				"without it; everything else was recorded", a.Holder, why))
 		case a.State == StateRefused:
-			add(a, fmt.Sprintf("another tool uses CUPTI%s: torch.profiler in the program, nsys, ncu or a profiling service. Only one can record GPU work: switch it off; everything else was recorded", why))
+			add(a, fmt.Sprintf("another tool uses CUPTI%s: torch.profiler in the program, nsys, ncu or a profiling "+
+				"service. Only one can record GPU work: switch it off; everything else was recorded", why))
 		case a.State == StateYielded:
 			add(a, fmt.Sprintf("stood aside for another tool, as --yield asks%s", why))
 		case a.State == StateFailed:
@@ -122,7 +127,8 @@ func (c *Contents) empty(o *Options) []string {
 	case windows == 0 && never(o.Window) != "":
 		return []string{never(o.Window)}
 	case !cupti && calls == 0:
-		return []string{fmt.Sprintf("no CUDA call was seen: %s of NVTX were recorded", count(ranges, "event", "events"))}
+		return []string{fmt.Sprintf("no CUDA call was seen: %s of NVTX were recorded",
+			count(ranges, "event", "events"))}
 	}
 	return []string{"no GPU work was seen while recording was on: CUDA was in use, but no kernel and no copy ran"}
 }
@@ -135,7 +141,8 @@ func never(w Window) string {
 		if w.Range != "" {
 			name = w.Range
 		}
-		return fmt.Sprintf("recording never began: fewer than %d NVTX ranges called %s were seen in a process (a recording without --steps shows what ranges there are; --step-range names them)", w.From+1, name)
+		return fmt.Sprintf("recording never began: fewer than %d NVTX ranges called %s were seen in a process (a "+
+			"recording without --steps shows what ranges there are; --step-range names them)", w.From+1, name)
 	case Profiler:
 		return "recording never began: the program did not call cudaProfilerStart (torch.cuda.profiler.start)"
 	case Delayed:
@@ -156,15 +163,20 @@ func (c *Contents) dropped() (out []string) {
 		unfinished += a.Account.Unfinished
 	}
 	if c.full() {
-		out = append(out, fmt.Sprintf("the disk was full for a time, and %s dropped; --spool-dir puts them where there is room", count(int64(dropped), "record was", "records were")))
+		out = append(out, fmt.Sprintf("the disk was full for a time, and %s dropped; --spool-dir puts them where "+
+			"there is room", count(int64(dropped), "record was", "records were")))
 	} else if dropped > 0 {
-		out = append(out, fmt.Sprintf("%s of %s dropped: they arrived faster than they could be written. Give them more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps", unit.FormatCount(int64(dropped)), count(int64(records+dropped), "record was", "records were")))
+		out = append(out, fmt.Sprintf("%s of %s dropped: they arrived faster than they could be written. Give them "+
+			"more room (--memory 1024), or record less: --kinds, a shorter --duration or --steps",
+			unit.FormatCount(int64(dropped)), count(int64(records+dropped), "record was", "records were")))
 	}
 	if byCUPTI > 0 {
-		out = append(out, fmt.Sprintf("CUPTI dropped %s: record less at a time, with --kinds, a shorter --duration or --steps", count(int64(byCUPTI), "record", "records")))
+		out = append(out, fmt.Sprintf("CUPTI dropped %s: record less at a time, with --kinds, a shorter --duration "+
+			"or --steps", count(int64(byCUPTI), "record", "records")))
 	}
 	if unfinished > 0 {
-		out = append(out, fmt.Sprintf("%s not finished when recording ended; they are counted, and not shown", count(int64(unfinished), "kernel or copy was", "kernels and copies were")))
+		out = append(out, fmt.Sprintf("%s not finished when recording ended; they are counted, and not shown",
+			count(int64(unfinished), "kernel or copy was", "kernels and copies were")))
 	}
 	return out
 }
@@ -174,7 +186,8 @@ func (c *Contents) damage() []string {
 	if c.Lost.Bytes == 0 && c.Lost.Chunks == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of the spools are damaged, and %s missing; the rest is whole", count(c.Lost.Bytes, "byte", "bytes"), count(c.Lost.Chunks, "chunk is", "chunks are"))}
+	return []string{fmt.Sprintf("%s of the spools are damaged, and %s missing; the rest is whole",
+		count(c.Lost.Bytes, "byte", "bytes"), count(c.Lost.Chunks, "chunk is", "chunks are"))}
 }
 
 // few is the first of a list, and how many more there are.

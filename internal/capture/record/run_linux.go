@@ -18,7 +18,8 @@ import (
 const (
 	// patience is how long a program may go on after Ctrl-C before what is recorded so far is packed. Most end at once.
 	patience = 2 * time.Second
-	// leftBehind is how long processes that the program left running may take to end by themselves before their recording is stopped.
+	// leftBehind is how long processes that the program left running may take to end by themselves before their
+	// recording is stopped.
 	leftBehind = 2 * time.Second
 	// muchToPack is how many bytes take a second or so to pack.
 	muchToPack = 200 << 20
@@ -51,12 +52,13 @@ type session struct {
 //
 //  1. make the folder for spools beside the output, and our own spool in it
 //  2. start the program, in our process group and with our stdin
-//  3. until it ends: take clocks, threads and the GPUs' state; pass signals on. Ctrl-C, SIGTERM and SIGHUP stop recording and save at once,
-//     whatever the program does; Ctrl-C again kills it
+//  3. until it ends: take clocks, threads and the GPUs' state; pass signals on. Ctrl-C, SIGTERM and SIGHUP stop
+//     recording and save at once, whatever the program does; Ctrl-C again kills it
 //  4. have processes that it left behind stop recording
 //  5. pack all spools into the output, and remove them
 //
-// A program that cannot be started is a *StartError. Once it was started there is a Result; whatever went wrong then is in it.
+// A program that cannot be started is a *StartError. Once it was started there is a Result; whatever went wrong then
+// is in it.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	s, env, err := prepare(&o)
 	if err != nil {
@@ -86,7 +88,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	s.space.look()
 	s.recorder.host(&o, sampling())
 	if err := s.recorder.stop(); err != nil {
-		s.remarks = append(s.remarks, fmt.Sprintf("what was seen from outside the program (clocks, threads, the GPUs' state) is cut short: %v", err))
+		s.remarks = append(s.remarks, fmt.Sprintf(
+			"what was seen from outside the program (clocks, threads, the GPUs' state) is cut short: %v", err))
 	}
 	s.finish(context.WithoutCancel(ctx), received, result)
 	return result, nil
@@ -115,7 +118,8 @@ func prepare(o *Options) (*session, []string, error) {
 		os.RemoveAll(dir)
 		return nil, nil, fmt.Errorf("%s: cannot be written: %w; give --spool-dir a folder that can", dir, pathless(err))
 	}
-	s := &session{o: o, dir: dir, recorder: r, began: time.Now(), agents: agents{dir: dir}, space: diskWatch{dir: dir, notice: o.Notice}}
+	s := &session{o: o, dir: dir, recorder: r, began: time.Now(), agents: agents{dir: dir},
+		space: diskWatch{dir: dir, notice: o.Notice}}
 	env, warnings := Environ(os.Environ(), o, dir, name)
 	for _, w := range warnings {
 		o.Notice(w)
@@ -147,7 +151,8 @@ func makeSpoolDir(o *Options) (string, error) {
 			break
 		}
 	}
-	return "", fmt.Errorf("%s: cannot be written: %w; give -o a file elsewhere, or --spool-dir a folder that can be written", in, pathless(err))
+	return "", fmt.Errorf("%s: cannot be written: %w; give -o a file elsewhere, or --spool-dir a folder that can "+
+		"be written", in, pathless(err))
 }
 
 // attend does what there is to do until the program has ended.
@@ -227,7 +232,8 @@ func (s *session) signal(sig syscall.Signal) {
 		s.agents.stop(stopWithin)
 		close(stopping)
 	}()
-	// A program without a handler is gone with the signal, and what its agent holds with it: the agents come first, for a moment.
+	// A program without a handler is gone with the signal, and what its agent holds with it: the agents come first,
+	// for a moment.
 	go func() {
 		select {
 		case <-stopping:
@@ -250,7 +256,8 @@ func (s *session) saveEarly() {
 	if s.interrupted {
 		keys = "Ctrl-C kills it"
 	}
-	s.o.Notice(fmt.Sprintf("recording has stopped and is saved in %s; waiting for the program to end (%s)", packed.Path, keys))
+	s.o.Notice(fmt.Sprintf("recording has stopped and is saved in %s; waiting for the program to end (%s)",
+		packed.Path, keys))
 }
 
 // settle has processes that the program left running end, or stop recording.
@@ -266,7 +273,9 @@ func (s *session) settle(received <-chan os.Signal) {
 	}
 	if n := len(s.agents.processes()); n > 0 {
 		s.agents.stop(stopWithin)
-		s.remarks = append(s.remarks, fmt.Sprintf("%s of the program still ran when it ended; their recording was stopped then", count(n, "process", "processes")))
+		s.remarks = append(s.remarks, fmt.Sprintf(
+			"%s of the program still ran when it ended; their recording was stopped then",
+			count(n, "process", "processes")))
 	}
 }
 
@@ -304,10 +313,12 @@ func (s *session) finish(ctx context.Context, received <-chan os.Signal, result 
 	}
 	result.Path, result.Bytes, result.Contents = packed.Path, packed.Bytes, packed.Contents
 	if err := os.RemoveAll(s.dir); err != nil {
-		s.remarks = append(s.remarks, fmt.Sprintf("%s: cannot be removed: %v; it holds nothing that is not packed", s.dir, pathless(err)))
+		s.remarks = append(s.remarks, fmt.Sprintf("%s: cannot be removed: %v; it holds nothing that is not packed",
+			s.dir, pathless(err)))
 	}
 	result.Remarks = append(packed.Contents.remarks(s.o), s.remarks...)
 	if s.space.full && !packed.Contents.full() { // an agent notes a full disk once it can write again
-		result.Remarks = append(result.Remarks, "the disk was full, or nearly: records may be missing, and nobody could write how many; --spool-dir puts them where there is room")
+		result.Remarks = append(result.Remarks, "the disk was full, or nearly: records may be missing, and nobody "+
+			"could write how many; --spool-dir puts them where there is room")
 	}
 }

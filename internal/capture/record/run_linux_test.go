@@ -21,8 +21,10 @@ import (
 // options is what most tests record with.
 func options(t *testing.T, args ...string) Options {
 	return Options{
-		Args: args, Library: "/nowhere/liblacuna.so", Output: filepath.Join(t.TempDir(), "run.lacuna"), Window: Window{Kind: Whole},
-		Interval: 20 * time.Millisecond, In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Notice: func(text string) { t.Log(text) },
+		Args: args, Library: "/nowhere/liblacuna.so", Output: filepath.Join(t.TempDir(), "run.lacuna"),
+		Window:   Window{Kind: Whole},
+		Interval: 20 * time.Millisecond, In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{},
+		Notice: func(text string) { t.Log(text) },
 	}
 }
 
@@ -65,7 +67,8 @@ func TestStatus(t *testing.T) {
 func TestCannotStart(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for name, content := range map[string]string{"plain": "hello", "plain.py": "print()", "there": "#!/bin/sh\n", "lost": "#!/no/such/interpreter\n", "binary": "\x7fELF nothing"} {
+	for name, content := range map[string]string{"plain": "hello", "plain.py": "print()", "there": "#!/bin/sh\n",
+		"lost": "#!/no/such/interpreter\n", "binary": "\x7fELF nothing"} {
 		mode := os.FileMode(0o755)
 		if strings.HasPrefix(name, "plain") {
 			mode = 0o644
@@ -139,17 +142,20 @@ func TestRecords(t *testing.T) {
 	o.GPU, o.Visible = library, []int{0, 1}
 	r := mustRun(t, o)
 	begins, rows, notes := scan(t, o.Output)
-	if len(begins) != 3 || begins[2].Role != spool.RoleRecorder || begins[0].Session == "" || begins[0].Session != begins[2].Session {
+	if len(begins) != 3 || begins[2].Role != spool.RoleRecorder || begins[0].Session == "" ||
+		begins[0].Session != begins[2].Session {
 		t.Errorf("streams: %+v", begins)
 	}
-	if rows["kernel"] != 12 || rows["clock"] < 2 || rows["task"] < 2 || len(r.Contents.Agents) != 2 || r.Contents.work() != 12 {
+	if rows["kernel"] != 12 || rows["clock"] < 2 || rows["task"] < 2 || len(r.Contents.Agents) != 2 ||
+		r.Contents.work() != 12 {
 		t.Errorf("rows %v, contents %+v", rows, r.Contents)
 	}
 	// 2 GPUs with 8 values, 5 reasons and NVLink's two, and PCIe's two of each in turn
 	if rows["track"] != 2*(8+5+2+2) || rows["counter"] < 100 || library.samples() < 20 {
 		t.Errorf("rows %v of %d samples", rows, library.samples())
 	}
-	if all := strings.Join(notes, "\n"); !strings.Contains(all, `"note":"host"`) || !strings.Contains(all, "driver 580.1") {
+	if all := strings.Join(notes, "\n"); !strings.Contains(all, `"note":"host"`) ||
+		!strings.Contains(all, "driver 580.1") {
 		t.Errorf("notes:\n%s", all)
 	}
 	if len(r.Remarks) > 0 {
@@ -177,7 +183,8 @@ func (f *fakeNVML) Sample(device int) (nvml.Sample, error) {
 	f.n++
 	return nvml.Sample{
 		SMMHz: 1980, MemoryMHz: 2619, PowerW: 400, PowerLimitW: 700, TemperatureC: 50, BusyPct: 0, MemoryUsed: 1 << 30,
-		Reasons: nvml.PowerCap, NVLinkTx: int64(1000 * f.n), NVLinkRx: int64(f.n), Told: nvml.ToldBusy | nvml.ToldMemory | nvml.ToldReasons | nvml.ToldNVLink,
+		Reasons: nvml.PowerCap, NVLinkTx: int64(1000 * f.n), NVLinkRx: int64(f.n),
+		Told: nvml.ToldBusy | nvml.ToldMemory | nvml.ToldReasons | nvml.ToldNVLink,
 	}, nil
 }
 
@@ -216,7 +223,8 @@ func TestGauge(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]float64{"SM clock MHz": 1980, "GPU use %": 0, "memory use %": 0, "throttle: power cap ": 1, "throttle: heat ": 0, "power W": 400} {
+	for name, want := range map[string]float64{"SM clock MHz": 1980, "GPU use %": 0, "memory use %": 0,
+		"throttle: power cap ": 1, "throttle: heat ": 0, "power W": 400} {
 		if got, have := values[name]; !have || got != want {
 			t.Errorf("%s: %v, %v", name, got, have)
 		}
@@ -236,14 +244,21 @@ func TestRemarks(t *testing.T) {
 		want   []string
 	}{
 		{"no CUDA", []string{"exit=0"}, nil, []string{"no CUDA call was seen", "clocks and threads only"}},
-		{"refused", []string{"cuda", held, "child=cuda+" + held}, nil, []string{"2 processes (", "libkineto", "Only one can record"}},
+		{"refused", []string{"cuda", held, "child=cuda+" + held}, nil,
+			[]string{"2 processes (", "libkineto", "Only one can record"}},
 		{"yielded", []string{"cuda", `note=yielded:{"why":"LACUNA_YIELD"}`}, nil, []string{"stood aside"}},
-		{"failed", []string{"cuda", `note=state:{"state":"failed","why":"no libcupti"}`}, nil, []string{"CUPTI could not record (no libcupti)", "lacuna doctor"}},
-		{"dropped", []string{"cuda", "kernels=1", "account=90"}, nil, []string{"90 of 100 records were dropped", "--memory", "CUPTI dropped 3 records", "1 kernel or copy was not finished"}},
-		{"full", []string{"cuda", "kernels=1", `note=full:{"errno":28}`, "account=1"}, nil, []string{"disk was full", "1 record was dropped"}},
-		{"armed", []string{"cuda"}, func(o *Options) { o.Window = Window{Kind: Armed} }, []string{"recording never began", "lacuna record start"}},
+		{"failed", []string{"cuda", `note=state:{"state":"failed","why":"no libcupti"}`}, nil,
+			[]string{"CUPTI could not record (no libcupti)", "lacuna doctor"}},
+		{"dropped", []string{"cuda", "kernels=1", "account=90"}, nil,
+			[]string{"90 of 100 records were dropped", "--memory", "CUPTI dropped 3 records",
+				"1 kernel or copy was not finished"}},
+		{"full", []string{"cuda", "kernels=1", `note=full:{"errno":28}`, "account=1"}, nil,
+			[]string{"disk was full", "1 record was dropped"}},
+		{"armed", []string{"cuda"}, func(o *Options) { o.Window = Window{Kind: Armed} },
+			[]string{"recording never began", "lacuna record start"}},
 		{"nothing ran", []string{"cuda"}, nil, []string{"no GPU work was seen while recording was on"}},
-		{"no NVML", []string{"cuda", "kernels=1"}, func(o *Options) { o.NoGPU = "no driver" }, []string{"clocks, power and temperature of the GPUs are not recorded: no driver"}},
+		{"no NVML", []string{"cuda", "kernels=1"}, func(o *Options) { o.NoGPU = "no driver" },
+			[]string{"clocks, power and temperature of the GPUs are not recorded: no driver"}},
 		{"nobody asked for it", []string{"cuda", "kernels=1"}, nil, nil},
 	} {
 		o := options(t, self(t, test.words...)...)
@@ -270,7 +285,8 @@ func TestLeftBehind(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("waited %v for it", took)
 	}
-	if r.Contents.work() != 5 || len(r.Remarks) != 1 || !strings.Contains(r.Remarks[0], "1 process of the program still ran") {
+	if r.Contents.work() != 5 || len(r.Remarks) != 1 ||
+		!strings.Contains(r.Remarks[0], "1 process of the program still ran") {
 		t.Errorf("%d kernels, remarks %q", r.Contents.work(), r.Remarks)
 	}
 }
@@ -308,7 +324,8 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	o.Output, o.SpoolDir = "/proc/sys/kernel/x.lacuna", t.TempDir() // spools could be written: the program must not run for nothing
+	// spools could be written: the program must not run for nothing
+	o.Output, o.SpoolDir = "/proc/sys/kernel/x.lacuna", t.TempDir()
 	if r, err := Run(t.Context(), o); err == nil {
 		t.Errorf("the program ran, and ended with %v", r.Failed)
 	}
@@ -322,7 +339,8 @@ func TestPackNothing(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Pack(t.Context(), []string{path}, output, false); err == nil || !strings.Contains(err.Error(), path+": no spool") {
+		if _, err := Pack(t.Context(), []string{path}, output, false); err == nil ||
+			!strings.Contains(err.Error(), path+": no spool") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(output); err == nil {

@@ -9,14 +9,15 @@ import (
 	"lacuna/internal/capture/cpusample"
 )
 
-// start starts the program and samples its CPUs if that was asked for. What it returns ends the sampling, and says for the note of the
-// machine what was sampled or why not. A kernel that forbids sampling takes nothing else away.
+// start starts the program and samples its CPUs if that was asked for. What it returns ends the sampling, and says
+// for the note of the machine what was sampled or why not. A kernel that forbids sampling takes nothing else away.
 func (s *session) start(ctx context.Context) (stop func() string, err error) {
 	begin := func() error { return startProgram(s.program) }
 	if s.o.SampleHz == 0 {
 		return func() string { return "" }, begin()
 	}
-	sampling, err := cpusample.Launch(context.WithoutCancel(ctx), cpusample.Options{Hz: s.o.SampleHz, Switches: true, Writer: s.recorder.w}, begin)
+	sampling, err := cpusample.Launch(context.WithoutCancel(ctx),
+		cpusample.Options{Hz: s.o.SampleHz, Switches: true, Writer: s.recorder.w}, begin)
 	var forbidden *cpusample.Error
 	if errors.As(err, &forbidden) {
 		s.o.Notice(fmt.Sprintf("the CPUs are not sampled: %v", forbidden))

@@ -20,8 +20,10 @@ import (
 // recorderProcess is lacuna record as a process of its own: recorder OUTPUT WINDOW PROGRAM...
 func recorderProcess(args []string) int {
 	r, err := Run(context.Background(), Options{
-		Args: args[2:], Library: "/nowhere", Output: args[0], Window: Window{Kind: Kind(args[1])}, Interval: time.Second,
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Notice: func(text string) { fmt.Fprintln(os.Stderr, "notice:", text) },
+		Args: args[2:], Library: "/nowhere", Output: args[0], Window: Window{Kind: Kind(args[1])},
+		Interval: time.Second,
+		In:       os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Notice: func(text string) { fmt.Fprintln(os.Stderr, "notice:", text) },
 	})
 	if err != nil || r.Failed != nil {
 		fmt.Fprintln(os.Stderr, "failed:", err, r)
@@ -137,7 +139,8 @@ func TestStubbornProgram(t *testing.T) {
 	r := begin(t, alone, Whole, "catch", "cuda", "kernels=6", "child=catch+cuda+kernels=1+sleep=60000")
 	r.spoolDir()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if found, _ := filepath.Glob(filepath.Join(filepath.Dir(r.output), "*.spools", "*-*.spool")); len(found) == 2 || time.Now().After(deadline) {
+		if found, _ := filepath.Glob(filepath.Join(filepath.Dir(r.output), "*.spools",
+			"*-*.spool")); len(found) == 2 || time.Now().After(deadline) {
 			break
 		}
 	}
@@ -156,7 +159,8 @@ func TestStubbornProgram(t *testing.T) {
 	if status := r.end(); status != 137 {
 		t.Errorf("exit status %d:\n%s", status, r.said)
 	}
-	if said := r.said.String(); !strings.Contains(said, "recording has stopped and is saved") || !strings.Contains(said, "kernels: 7\n") {
+	if said := r.said.String(); !strings.Contains(said, "recording has stopped and is saved") ||
+		!strings.Contains(said, "kernels: 7\n") {
 		t.Errorf("it said:\n%s", said)
 	}
 }
@@ -262,13 +266,15 @@ func TestArmed(t *testing.T) {
 	if err != nil || s.State != StateRecording || s.Spool == "" || s.Pid != pid {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); s.Records < 5 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); s.Records < 5 &&
+		time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if s, err = Ask(t.Context(), pid, "status"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	part := filepath.Join(t.TempDir(), "part.lacuna")
-	if p, err := Pack(t.Context(), []string{s.Spool}, part, false); err != nil || p.Contents.work() != 5 || len(p.Contents.Remarks()) > 0 {
+	if p, err := Pack(t.Context(), []string{s.Spool}, part, false); err != nil || p.Contents.work() != 5 ||
+		len(p.Contents.Remarks()) > 0 {
 		t.Errorf("while it records: %+v, %v", p, err)
 	}
 	s, err = Ask(t.Context(), pid, "stop")
@@ -281,7 +287,8 @@ func TestArmed(t *testing.T) {
 	if _, err := Ask(t.Context(), pid, "status"); err == nil || !strings.Contains(err.Error(), "no such process") {
 		t.Errorf("of a process that has ended: %v", err)
 	}
-	if _, err := Ask(t.Context(), os.Getpid(), "status"); err == nil || !strings.Contains(err.Error(), "has no agent that listens") {
+	if _, err := Ask(t.Context(), os.Getpid(), "status"); err == nil ||
+		!strings.Contains(err.Error(), "has no agent that listens") {
 		t.Errorf("of a process that is not recorded: %v", err)
 	}
 }
@@ -317,7 +324,8 @@ func TestFullDisk(t *testing.T) {
 	var said []string
 	o.Notice = func(text string) { said = append(said, text) }
 	r := mustRun(t, o)
-	if len(said) != 1 || !strings.Contains(said[0], "are free on the disk of") || len(r.Remarks) != 1 || !strings.Contains(r.Remarks[0], "the disk was full, or nearly") {
+	if len(said) != 1 || !strings.Contains(said[0], "are free on the disk of") || len(r.Remarks) != 1 ||
+		!strings.Contains(r.Remarks[0], "the disk was full, or nearly") {
 		t.Errorf("%q, %q", said, r.Remarks)
 	}
 	if err := os.WriteFile(filepath.Join(small, "rest"), make([]byte, 60<<10), 0o600); err != nil {

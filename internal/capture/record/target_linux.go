@@ -13,19 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newProgram is the program as it will be run: in our process group and with our stdin, so that the terminal treats both as one job.
+// newProgram is the program as it will be run: in our process group and with our stdin, so that the terminal treats
+// both as one job.
 func newProgram(o *Options, env []string) *exec.Cmd {
 	cmd := exec.Command(o.Args[0], o.Args[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, o.In, o.Out, o.Err
-	cmd.WaitDelay = leftBehind // what is no file goes through a pipe, which processes that are left behind may hold open
+	// what is no file goes through a pipe, which processes that are left behind may hold open
+	cmd.WaitDelay = leftBehind
 	return cmd
 }
 
 // startProgram starts it. An error is a *StartError.
 func startProgram(cmd *exec.Cmd) error {
-	// A signal that we ignore the program would ignore too; lacuna ignores SIGPIPE, and `yes | head` in the program would not end.
+	// A signal that we ignore the program would ignore too; lacuna ignores SIGPIPE, and `yes | head` in the program
+	// would not end.
 	handled := make(chan os.Signal, 1)
-	signal.Notify(handled, syscall.SIGPIPE) // what is handled is back to normal after exec; signal.Reset would not undo an Ignore
+	// what is handled is back to normal after exec; signal.Reset would not undo an Ignore
+	signal.Notify(handled, syscall.SIGPIPE)
 	err := cmd.Start()
 	signal.Stop(handled)
 	signal.Ignore(syscall.SIGPIPE)
@@ -41,25 +45,30 @@ func whyNot(name string, err error) (int, error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		if st, serr := os.Stat(name); serr != nil || st.IsDir() {
-			return 127, fmt.Errorf("no such program on the PATH; shell built-ins and aliases need a shell: sh -c '%s'", name)
+			return 127, fmt.Errorf("no such program on the PATH; shell built-ins and aliases need a shell: sh -c '%s'",
+				name)
 		} else if st.Mode()&0o111 == 0 {
-			return 127, fmt.Errorf("no such program on the PATH; run a script with its interpreter: %s %s", interpreter(name), name)
+			return 127, fmt.Errorf("no such program on the PATH; run a script with its interpreter: %s %s",
+				interpreter(name), name)
 		}
 		return 127, fmt.Errorf("no such program on the PATH; the one here is ./%s", name)
 	case errors.Is(err, exec.ErrDot):
 		return 126, fmt.Errorf("found in the current folder only; call it ./%s", name)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, serr := os.Stat(name); serr == nil {
-			return 126, errors.New("cannot be run: the interpreter that its first line names, or its loader, is not there")
+			return 126, errors.New("cannot be run: the interpreter that its first line names, or its loader, is " +
+				"not there")
 		}
 		return 127, errors.New("no such program")
 	case errors.Is(err, syscall.ENOEXEC):
-		return 126, fmt.Errorf("cannot be run: is not a program for this machine, and has no #! line; run a script with its interpreter: sh %s, python %s", name, name)
+		return 126, fmt.Errorf("cannot be run: is not a program for this machine, and has no #! line; run a script "+
+			"with its interpreter: sh %s, python %s", name, name)
 	case errors.Is(err, fs.ErrPermission):
 		if st, serr := os.Stat(name); serr == nil && st.IsDir() {
 			return 126, errors.New("is a folder")
 		}
-		return 126, fmt.Errorf("is not executable; chmod +x %s, or name its interpreter: %s %s", name, interpreter(name), name)
+		return 126, fmt.Errorf("is not executable; chmod +x %s, or name its interpreter: %s %s", name,
+			interpreter(name), name)
 	}
 	return 126, fmt.Errorf("cannot be run: %w", pathless(err))
 }
@@ -92,7 +101,8 @@ func ending(state *os.ProcessState) (status int, by string) {
 // signals gives those that we act on. A signal that is ignored stays so, as nohup wants it.
 func signals() (ch chan os.Signal, stop func()) {
 	ch = make(chan os.Signal, 8)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGUSR2} {
 		if !signal.Ignored(s) {
 			signal.Notify(ch, s)
 		}
@@ -100,8 +110,8 @@ func signals() (ch chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-// fromTerminal says whether a signal that keys make (Ctrl-C, Ctrl-\) has reached the program as well: the terminal sends it to the whole
-// foreground process group, and the program is in ours.
+// fromTerminal says whether a signal that keys make (Ctrl-C, Ctrl-\) has reached the program as well: the terminal
+// sends it to the whole foreground process group, and the program is in ours.
 func fromTerminal() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
 	if err != nil {

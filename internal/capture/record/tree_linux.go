@@ -16,7 +16,8 @@ type process struct {
 	start uint64 // ticks since boot
 }
 
-// A tree is the processes that come from the program, as far as they were seen. Those whose parent has ended stay in it.
+// A tree is the processes that come from the program, as far as they were seen. Those whose parent has ended stay in
+// it.
 type tree struct {
 	root  int
 	known map[process]bool

@@ -39,8 +39,8 @@ func (c *Chunk) Note(fields any) (kind string, err error) {
 	return note.Note, err
 }
 
-// Keep takes the rows out of a table's chunk for which keep says false, and returns how many those are. Columns that were
-// taken before are void.
+// Keep takes the rows out of a table's chunk for which keep says false, and returns how many those are. Columns that
+// were taken before are void.
 func (c *Chunk) Keep(keep func(row int) bool) (dropped int) {
 	size, kept := c.Table.Size, 0
 	for i := range c.Count {
@@ -109,7 +109,8 @@ func At[T number](c Column, i int) T {
 	return T(binary.LittleEndian.Uint64(b))
 }
 
-// Append adds the column's values, a row each, to to. rows is how many to add, of value absent, if there is no such field.
+// Append adds the column's values, a row each, to to. rows is how many to add, of value absent, if there is no such
+// field.
 func Append[T number](to []T, c Column, rows int, absent T) []T {
 	if c.Has() {
 		rows = c.rows
@@ -144,8 +145,8 @@ func Append[T number](to []T, c Column, rows int, absent T) []T {
 	return to
 }
 
-// Grow makes room for n more values. It doubles, where append adds a quarter to long slices: columns are long and grow by
-// the chunk.
+// Grow makes room for n more values. It doubles, where append adds a quarter to long slices: columns are long and
+// grow by the chunk.
 func Grow[T any](to []T, n int) []T {
 	if cap(to)-len(to) >= n {
 		return to
@@ -153,8 +154,8 @@ func Grow[T any](to []T, n int) []T {
 	return append(make([]T, 0, max(2*cap(to), len(to)+n)), to...)
 }
 
-// Rows reads a chunk's rows into structs of this package, by the fields' names. It is for tables of few rows: it looks at
-// every field by reflection. A field that the stream does not have is 0.
+// Rows reads a chunk's rows into structs of this package, by the fields' names. It is for tables of few rows: it
+// looks at every field by reflection. A field that the stream does not have is 0.
 func Rows[R Row](c *Chunk) []R {
 	rows := make([]R, c.Count)
 	t := reflect.TypeFor[R]()

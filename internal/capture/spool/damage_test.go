@@ -91,11 +91,14 @@ func TestHole(t *testing.T) {
 	file := write(t, Begin{Role: RoleAgent})
 	all, at := first(scan(file)), edges(t, file)
 	hole := slices.Concat(file[:at[3]+40], file[at[7]:]) // chunk 3 breaks off, 4 to 6 are gone
-	if got, lost := scan(hole); len(got) != len(all)-4 || lost.Chunks != 4 || lost.Bytes != 40 || lost.First != int64(at[3]) {
+	if got, lost := scan(hole); len(got) != len(all)-4 || lost.Chunks != 4 || lost.Bytes != 40 ||
+		lost.First != int64(at[3]) {
 		t.Errorf("hole: %d chunks of %d, lost %+v", len(got), len(all), lost)
 	}
-	more := slices.Concat([]byte("LCK"), file[:at[3]], []byte("LCK1LCK1 and so on, over thirty-two bytes of it"), file[at[3]:], []byte("end"))
-	if got, lost := scan(more); !slices.Equal(got, all) || lost.Places != 3 || lost.Bytes != 3+47+3 || lost.Chunks != 0 {
+	more := slices.Concat([]byte("LCK"), file[:at[3]], []byte("LCK1LCK1 and so on, over thirty-two bytes of it"),
+		file[at[3]:], []byte("end"))
+	if got, lost := scan(more); !slices.Equal(got, all) || lost.Places != 3 || lost.Bytes != 3+47+3 ||
+		lost.Chunks != 0 {
 		t.Errorf("more: %d chunks of %d, lost %+v", len(got), len(all), lost)
 	}
 }
@@ -156,7 +159,8 @@ func FuzzScan(f *testing.F) {
 				}
 			}
 		}
-		if l := s.Lost(); l.Bytes < 0 || l.Cut < 0 || l.Bytes+l.Cut > int64(len(file)) || given*headerBytes > int64(len(file)) {
+		if l := s.Lost(); l.Bytes < 0 || l.Cut < 0 || l.Bytes+l.Cut > int64(len(file)) ||
+			given*headerBytes > int64(len(file)) {
 			t.Fatalf("%d bytes, %d chunks, lost %+v", len(file), given, l)
 		}
 	})

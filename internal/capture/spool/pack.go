@@ -36,15 +36,16 @@ type Summary struct {
 	Empty   []string // files without a stream: left out
 }
 
-// Pack writes the spools at paths to dst as one, packed as a whole: agents by process ID and start, the recorder last. The
-// order of paths does not matter. Damaged chunks are left out; a note at the end of their stream says so.
+// Pack writes the spools at paths to dst as one, packed as a whole: agents by process ID and start, the recorder
+// last. The order of paths does not matter. Damaged chunks are left out; a note at the end of their stream says so.
 func Pack(ctx context.Context, dst io.Writer, paths []string) (Summary, error) {
 	var sum Summary
 	spools, err := order(paths, &sum)
 	if err != nil {
 		return sum, err
 	}
-	z, err := zstd.NewWriter(dst, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(true))
+	z, err := zstd.NewWriter(dst, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault),
+		zstd.WithEncoderCRC(true))
 	if err != nil {
 		return sum, fmt.Errorf("pack spools: %w", err)
 	}

@@ -9,7 +9,8 @@ type (
 )
 
 // A Row is a row of a table: one of the structs below. Its fields are the table's, in the table's order; spool.h says
-// what they mean. A field's name in the file is its name here in lower case, with _ between a small letter and a capital.
+// what they mean. A field's name in the file is its name here in lower case, with _ between a small letter and a
+// capital.
 type Row interface{ table() int }
 
 // What CUPTI records.
@@ -265,8 +266,10 @@ func (Task) table() int     { return 44 }
 // ours is a row of every table, in the order of their numbers.
 func ours() []Row {
 	return []Row{
-		Kernel{}, Copy{}, Set{}, Call{}, Sync{}, Event{}, GraphRun{}, Graph{}, Overhead{}, Memory{}, Pool{}, Stream{}, Context{},
-		Device{}, Module{}, JIT{}, NVTX{}, Domain{}, Category{}, Thread{}, Clock{}, Window{}, Account{}, Track{}, Counter{},
+		Kernel{}, Copy{}, Set{}, Call{}, Sync{}, Event{}, GraphRun{}, Graph{}, Overhead{}, Memory{}, Pool{}, Stream{},
+		Context{},
+		Device{}, Module{}, JIT{}, NVTX{}, Domain{}, Category{}, Thread{}, Clock{}, Window{}, Account{}, Track{},
+		Counter{},
 		Frame{}, Sample{}, Switch{}, Task{},
 	}
 }

@@ -101,8 +101,8 @@ func (s *Scanner) Chunk() *Chunk { return &s.chunk }
 // Lost is what was lost up to here.
 func (s *Scanner) Lost() Lost { return s.lost }
 
-// maxWaste is how many bytes are checked in vain before a chunk that is not whole is passed over at once. A file that is
-// merely damaged does not come near it; one made to be slow does.
+// maxWaste is how many bytes are checked in vain before a chunk that is not whole is passed over at once. A file that
+// is merely damaged does not come near it; one made to be slow does.
 const maxWaste = 256 << 20
 
 // Next finds the next whole chunk. It says false at the end.

@@ -21,7 +21,8 @@ func TestSchema(t *testing.T) {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "schema.c"), filepath.Join(dir, "schema")
 	code := "#include <stdio.h>\n#include \"" + header + "\"\nint main(void) { fputs(SPOOL_SCHEMA_TEXT, stdout);\n" +
-		"#define SIZE(number, table, fields) printf(\"%d %zu\\n\", number, sizeof(spool_##table));\nSPOOL_TABLES(SIZE)\n return 0; }\n"
+		"#define SIZE(number, table, fields) printf(\"%d %zu\\n\", number, " +
+		"sizeof(spool_##table));\nSPOOL_TABLES(SIZE)\n return 0; }\n"
 	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}

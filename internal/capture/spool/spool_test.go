@@ -32,7 +32,8 @@ func write(t testing.TB, begin Begin) []byte {
 		t.Errorf("a name is text %d", id)
 	}
 	for _, err := range []error{
-		w.Note("state", map[string]string{"state": "armed"}), w.Flush(), w.Note("end", nil), w.Note("host", struct{}{}), w.Close(),
+		w.Note("state", map[string]string{"state": "armed"}), w.Flush(), w.Note("end", nil),
+		w.Note("host", struct{}{}), w.Close(),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +171,8 @@ func TestParseSchema(t *testing.T) {
 		ok     bool
 	}{
 		{"", 0, true}, {"16 kernel", 1, true}, {"16 kernel start:gpu\n\n17 copy", 2, true}, {"3 note x:u8", 0, false},
-		{"70000 a", 0, false}, {"16", 0, false}, {"16 a\n16 b", 1, false}, {"16 a\n17 b x:u128", 1, false}, {"17 b x", 0, false},
+		{"70000 a", 0, false}, {"16", 0, false}, {"16 a\n16 b", 1, false}, {"16 a\n17 b x:u128", 1, false},
+		{"17 b x", 0, false},
 	} {
 		if s, err := ParseSchema(tt.text); len(s) != tt.tables || (err == nil) != tt.ok {
 			t.Errorf("%q: %d tables, %v", tt.text, len(s), err)
@@ -261,7 +263,8 @@ func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for i, begin := range []Begin{
-		{Role: RoleRecorder, Pid: 1}, {Role: RoleAgent, Pid: 30, RealNs: 5}, {Role: RoleAgent, Pid: 4}, {Role: RoleAgent, Pid: 30, RealNs: 2},
+		{Role: RoleRecorder, Pid: 1}, {Role: RoleAgent, Pid: 30, RealNs: 5}, {Role: RoleAgent, Pid: 4},
+		{Role: RoleAgent, Pid: 30, RealNs: 2},
 	} {
 		file := write(t, begin)
 		switch i {
@@ -289,7 +292,8 @@ func TestPack(t *testing.T) {
 		return sum, b.Bytes()
 	}
 	sum, packed := pack(paths[0], empty, paths[1], paths[2], paths[3])
-	if sum.Files != 5 || sum.Streams != 4 || sum.Lost.Bytes == 0 || sum.Lost.Chunks != 1 || sum.Lost.Cut == 0 || len(sum.Empty) != 1 {
+	if sum.Files != 5 || sum.Streams != 4 || sum.Lost.Bytes == 0 || sum.Lost.Chunks != 1 || sum.Lost.Cut == 0 ||
+		len(sum.Empty) != 1 {
 		t.Errorf("summary %+v", sum)
 	}
 	if _, other := pack(paths[3], paths[2], paths[0], paths[1], empty); !bytes.Equal(packed, other) {

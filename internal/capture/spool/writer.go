@@ -16,8 +16,8 @@ import (
 // process that is killed loses little.
 const chunkBytes = 256 << 10
 
-// A Writer writes one stream. Its methods may be called from several goroutines. The first error stays; every later call
-// returns it and writes nothing.
+// A Writer writes one stream. Its methods may be called from several goroutines. The first error stays; every later
+// call returns it and writes nothing.
 type Writer struct {
 	mu       sync.Mutex
 	out      chunks

@@ -53,21 +53,25 @@ ends with its exit status.`,
 	Setup: func(flags *pflag.FlagSet) Run {
 		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
 		call := benchCall{
-			against:   flags.String("against", "", "compare with `CMD2`, run in turn; quotes as in a shell"),
-			precision: flags.String("precision", "1%", "stop when the 95 % interval is within `SHARE` to either side; 0: only at the limits"),
-			runs:      flags.Int("runs", 100, "at most `N` runs of each program"),
-			budget:    flags.Duration("budget", 5*time.Minute, "start no run after `TIME`"),
-			warmup:    flags.Int("warmup", 1, "leave out the first `N` runs of each program"),
-			order:     flags.String("order", "turns", "which of two programs goes first: `ORDER` is turns or random"),
-			seed:      flags.Uint64("seed", 1, "seed `N` of --order random"),
-			step:      flags.String("step-regex", "", "a line of the output that matches `REGEX` ends a step"),
-			metrics:   flags.StringArray("metric-regex", nil, "take a number from the output: the group of `REGEX`, (?P<NAME_ms>...) names it"),
-			higher:    flags.Bool("higher", false, "higher values of --metric-regex are better"),
-			skip:      flags.Int("skip", 0, "leave out the first `N` steps and values of each run"),
-			measure:   flags.String("measure", "", "apply --precision to the measure `NAME` (default: step, else wall)"),
-			effect:    flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
-			format:    flags.String("format", "text", "output `FORMAT`: text, markdown or json"),
-			save:      flags.String("save", "", "write the runs to `FILE` for check, diff and history; those of --against go to a file beside it"),
+			against: flags.String("against", "", "compare with `CMD2`, run in turn; quotes as in a shell"),
+			precision: flags.String("precision", "1%",
+				"stop when the 95 % interval is within `SHARE` to either side; 0: only at the limits"),
+			runs:   flags.Int("runs", 100, "at most `N` runs of each program"),
+			budget: flags.Duration("budget", 5*time.Minute, "start no run after `TIME`"),
+			warmup: flags.Int("warmup", 1, "leave out the first `N` runs of each program"),
+			order:  flags.String("order", "turns", "which of two programs goes first: `ORDER` is turns or random"),
+			seed:   flags.Uint64("seed", 1, "seed `N` of --order random"),
+			step:   flags.String("step-regex", "", "a line of the output that matches `REGEX` ends a step"),
+			metrics: flags.StringArray("metric-regex", nil,
+				"take a number from the output: the group of `REGEX`, (?P<NAME_ms>...) names it"),
+			higher: flags.Bool("higher", false, "higher values of --metric-regex are better"),
+			skip:   flags.Int("skip", 0, "leave out the first `N` steps and values of each run"),
+			measure: flags.String("measure", "",
+				"apply --precision to the measure `NAME` (default: step, else wall)"),
+			effect: flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
+			format: flags.String("format", "text", "output `FORMAT`: text, markdown or json"),
+			save: flags.String("save", "", "write the runs to `FILE` for check, diff and history; those of "+
+				"--against go to a file beside it"),
 		}
 		return call.run
 	},
@@ -163,11 +167,14 @@ func (c benchCall) ending(env *Env, r *bench.Result) error {
 		}
 		return &statusError{status: f.ExitCode}
 	case r.Stopped == bench.StoppedInterrupted:
-		return &statusError{status: NoVerdict, err: fmt.Errorf("interrupted: the result covers the runs finished before")}
+		return &statusError{status: NoVerdict, err: fmt.Errorf(
+			"interrupted: the result covers the runs finished before")}
 	case !r.Comparable:
-		return &statusError{status: NoVerdict, err: fmt.Errorf("the two are not comparable: %s", strings.Join(r.WhyNot, "; "))}
+		return &statusError{status: NoVerdict, err: fmt.Errorf("the two are not comparable: %s",
+			strings.Join(r.WhyNot, "; "))}
 	case c.missing(r):
-		return fmt.Errorf("--measure %s: the program has no such measure (has %s)", *c.measure, strings.Join(measureNames(r), ", "))
+		return fmt.Errorf("--measure %s: the program has no such measure (has %s)", *c.measure,
+			strings.Join(measureNames(r), ", "))
 	}
 	return nil
 }
@@ -217,7 +224,8 @@ func (c benchCall) keep(env *Env, s *bench.Session) error {
 
 // parse checks the call.
 func (c benchCall) parse(args []string) ([]bench.Program, bench.Options, float64, error) {
-	opt := bench.Options{MaxRuns: *c.runs, Budget: *c.budget, Warmup: *c.warmup, Random: *c.order == "random", Seed: *c.seed, Measure: *c.measure}
+	opt := bench.Options{MaxRuns: *c.runs, Budget: *c.budget, Warmup: *c.warmup, Random: *c.order == "random",
+		Seed: *c.seed, Measure: *c.measure}
 	fail := func(err error) ([]bench.Program, bench.Options, float64, error) { return nil, opt, 0, err }
 	if len(args) == 0 {
 		return fail(errCall("bench: no program given; try lacuna bench -- python train.py"))

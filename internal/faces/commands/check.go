@@ -48,25 +48,33 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 	},
 	No:        "a regression",
 	NoVerdict: "inconclusive, or not comparable",
-	Complete:  map[string]func() []string{"format": checkFormats, "inconclusive": func() []string { return []string{"pass", "fail"} }},
+	Complete: map[string]func() []string{"format": checkFormats,
+		"inconclusive": func() []string { return []string{"pass", "fail"} }},
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := checkCall{
-			baseline:     flags.String("baseline", "", "compare with the runs in `FILE`, a directory, a glob, or history:PROGRAM"),
-			store:        flags.String("store", "", "history for history:PROGRAM: `PLACE` is a path or a PostgreSQL DSN"),
-			config:       flags.String("config", "", "read rules from `FILE` (default lacuna.yaml, if it exists)"),
-			limits:       flags.StringArray("limit", nil, "a regression exceeds both limits: `MEASURE=SHARE,AMOUNT`, such as step=5%,20us"),
-			budgets:      flags.StringArray("budget", nil, "absolute limit, with or without a baseline: `MEASURE<=AMOUNT` (or >=), such as 'step<=12ms'"),
-			measures:     flags.StringArray("measure", nil, "also check measures that match `GLOB`, such as 'kernel:*gemm*', with the default limits"),
+			baseline: flags.String("baseline", "",
+				"compare with the runs in `FILE`, a directory, a glob, or history:PROGRAM"),
+			store: flags.String("store", "",
+				"history for history:PROGRAM: `PLACE` is a path or a PostgreSQL DSN"),
+			config: flags.String("config", "", "read rules from `FILE` (default lacuna.yaml, if it exists)"),
+			limits: flags.StringArray("limit", nil,
+				"a regression exceeds both limits: `MEASURE=SHARE,AMOUNT`, such as step=5%,20us"),
+			budgets: flags.StringArray("budget", nil,
+				"absolute limit, with or without a baseline: `MEASURE<=AMOUNT` (or >=), such as 'step<=12ms'"),
+			measures: flags.StringArray("measure", nil,
+				"also check measures that match `GLOB`, such as 'kernel:*gemm*', with the default limits"),
 			same:         flags.StringArray("same", nil, "require the label `NAME` to be equal on both sides"),
 			inconclusive: flags.String("inconclusive", "", "count an inconclusive verdict as `WORD`: pass or fail"),
 			force:        flags.Bool("force", false, "compare runs on different GPUs, drivers or libraries"),
-			save:         flags.String("save", "", "write the new runs to `FILE` for a later --baseline; if there is a baseline, only on exit status 0"),
-			calibrate:    flags.Bool("calibrate", false, "learn limits from runs of one unchanged program"),
-			format:       flags.String("format", "text", "output `FORMAT`: text, json, markdown, junit, sarif, github or gitlab"),
-			also:         flags.StringArray("also", nil, "also write `FORMAT=FILE`, such as junit=junit.xml"),
-			steps:        flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
-			pattern:      flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
-			rank:         optionalInt(flags, "rank", "only rank `N`, if there are several"),
+			save: flags.String("save", "",
+				"write the new runs to `FILE` for a later --baseline; if there is a baseline, only on exit status 0"),
+			calibrate: flags.Bool("calibrate", false, "learn limits from runs of one unchanged program"),
+			format: flags.String("format", "text",
+				"output `FORMAT`: text, json, markdown, junit, sarif, github or gitlab"),
+			also:    flags.StringArray("also", nil, "also write `FORMAT=FILE`, such as junit=junit.xml"),
+			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
+			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
 		return call.run
 	},
@@ -74,7 +82,8 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 
 // checkFiles is the forms of a check that CI systems read.
 var checkFiles = map[string]func(w io.Writer, r *gate.Result) error{
-	"junit": writers.CheckJUnit, "sarif": writers.CheckSARIF, "github": writers.CheckGitHub, "gitlab": writers.CheckGitLab,
+	"junit": writers.CheckJUnit, "sarif": writers.CheckSARIF, "github": writers.CheckGitHub,
+	"gitlab": writers.CheckGitLab,
 }
 
 func checkFormats() []string {
@@ -149,9 +158,11 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 		config.Rules = gate.Defaults(slices.Concat(before, after))
 	}
 	if before == nil && slices.ContainsFunc(config.Rules, func(r gate.Rule) bool { return r.Relative() }) {
-		return errCall("check: no baseline to compare with; name one with --baseline, make one with --save baseline.json, or give budgets alone (--budget 'step<=12ms')")
+		return errCall("check: no baseline to compare with; name one with --baseline, make one with --save " +
+			"baseline.json, or give budgets alone (--budget 'step<=12ms')")
 	}
-	r, err := gate.Check(before, after, gate.Options{Rules: config.Rules, Same: config.Same, Config: config.Path, Inputs: files, Baseline: what, Inconclusive: config.Inconclusive, Force: *c.force})
+	r, err := gate.Check(before, after, gate.Options{Rules: config.Rules, Same: config.Same, Config: config.Path,
+		Inputs: files, Baseline: what, Inconclusive: config.Inconclusive, Force: *c.force})
 	if err != nil {
 		return near(err)
 	}
@@ -184,7 +195,8 @@ func (c checkCall) tell(env *Env, r *gate.Result, also []form, after []*measure.
 	}
 	if *c.save != "" {
 		if r.ExitStatus != Done {
-			env.remark("--save %s: not written, since the verdict is %s", *c.save, strings.ReplaceAll(string(r.Verdict), "_", " "))
+			env.remark("--save %s: not written, since the verdict is %s", *c.save,
+				strings.ReplaceAll(string(r.Verdict), "_", " "))
 		} else if err := env.save(*c.save, after); err != nil {
 			return err
 		}
@@ -233,7 +245,11 @@ func (c checkCall) rules() (out []gate.Rule, err error) {
 	for _, kind := range []struct {
 		texts *[]string
 		parse func(string) (gate.Rule, error)
-	}{{c.limits, gate.ParseLimit}, {c.budgets, gate.ParseBudget}, {c.measures, func(text string) (gate.Rule, error) { return gate.Rule{Pattern: text, From: "--measure"}, nil }}} {
+	}{{c.limits, gate.ParseLimit}, {c.budgets, gate.ParseBudget},
+		{c.measures, func(text string) (gate.Rule, error) {
+			return gate.Rule{Pattern: text, From: "--measure"},
+				nil
+		}}} {
 		for _, text := range *kind.texts {
 			r, err := kind.parse(text)
 			if err != nil {

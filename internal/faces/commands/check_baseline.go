@@ -12,9 +12,10 @@ import (
 	"lacuna/internal/runs/measure"
 )
 
-// sides is the runs to compare with, the new runs, and what the first are in words. A baseline in files is read first: of a
-// recording of several ranks that one is judged that the baseline is of.
-func sides(ctx context.Context, config *gate.Config, store string, files []string, in *engine.Runs) (before, after []*measure.Run, what string, err error) {
+// sides is the runs to compare with, the new runs, and what the first are in words. A baseline in files is read
+// first: of a recording of several ranks that one is judged that the baseline is of.
+func sides(ctx context.Context, config *gate.Config, store string, files []string, in *engine.Runs) (before,
+	after []*measure.Run, what string, err error) {
 	ofHistory := strings.HasPrefix(config.Baseline, historyPrefix)
 	if !ofHistory {
 		if before, what, err = baseline(ctx, config, store, nil, in); err != nil {
@@ -32,7 +33,8 @@ func sides(ctx context.Context, config *gate.Config, store string, files []strin
 }
 
 // baseline is the runs to compare with and what they are in words; nil: none was named. store is where the history is.
-func baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run, in *engine.Runs) ([]*measure.Run, string, error) {
+func baseline(ctx context.Context, config *gate.Config, store string, like []*measure.Run,
+	in *engine.Runs) ([]*measure.Run, string, error) {
 	if config.Baseline == "" {
 		return nil, "", nil
 	}
@@ -88,7 +90,8 @@ func (e *Env) calibrate(runs []*measure.Run, rules []gate.Rule, format string) e
 		return errCall("--calibrate: cannot write %s; want text (lacuna.yaml) or json", format)
 	}
 	if d := measure.Differences(runs, runs); len(d) > 0 {
-		return &statusError{status: NoVerdict, err: fmt.Errorf("--calibrate: the runs are from different machines: %s", strings.Join(d, "; "))}
+		return &statusError{status: NoVerdict, err: fmt.Errorf("--calibrate: the runs are from different machines: %s",
+			strings.Join(d, "; "))}
 	}
 	if len(rules) == 0 {
 		rules = gate.Defaults(runs)

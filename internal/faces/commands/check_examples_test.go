@@ -16,8 +16,8 @@ import (
 	"lacuna/internal/base/golden"
 )
 
-// fakeMeasure stands for perf/measure.sh where the test must not depend on the machine's speed: the speed of a version is in a file, and
-// scatters by 0.2 % from run to run.
+// fakeMeasure stands for perf/measure.sh where the test must not depend on the machine's speed: the speed of a
+// version is in a file, and scatters by 0.2 % from run to run.
 const fakeMeasure = `#!/usr/bin/env bash
 n=$(($(cat "$COUNTER") + 1)); echo $n > "$COUNTER"
 awk -v x="$(cat speed)" -v n="$n" 'BEGIN { printf "{\"schema\":\"lacuna.metrics/1\",\"runs\":[{\"measures\":{\"step\":{\"unit\":\"ms\",\"values\":[%f,%f,%f]}}}]}", x*(1+(n%5)/1000), x*(1+(n%3)/1000), x }'
@@ -86,11 +86,13 @@ func (w workflow) run(t *testing.T, repo, base, home string) (status int, output
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, temp := t.TempDir(), filepath.Join(home, "temp") // a runner empties its folder for each job, and keeps the repository
+	// a runner empties its folder for each job, and keeps the repository
+	bin, temp := t.TempDir(), filepath.Join(home, "temp")
 	if err := errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(self, filepath.Join(bin, "lacuna")); err != nil { // testscript.Main runs a command by the name that the binary is called by
+	// testscript.Main runs a command by the name that the binary is called by
+	if err := os.Symlink(self, filepath.Join(bin, "lacuna")); err != nil {
 		t.Skip(err)
 	}
 	counter := filepath.Join(temp, "counter")
@@ -137,7 +139,8 @@ func repository(t *testing.T, before, after string) (repo, base, home string) {
 		}
 	}
 	git := func(args ...string) string {
-		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=t", "-c", "user.email=t@example.org",
+			"-c", "commit.gpgsign=false"}, args...)...)
 		cmd.Env = append(os.Environ(), "HOME="+home)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -170,11 +173,15 @@ func TestExampleWorkflows(t *testing.T) {
 		says  string
 		files []string
 	}{
-		{"github, nothing changed", githubWorkflow, "10", 0, "pass: 2 verdicts", []string{"lacuna.xml", "lacuna.sarif"}},
-		{"github, slower", githubWorkflow, "10.6", 1, "::error file=lacuna.yaml,line=4,title=step%3A regression", []string{"lacuna.xml", "lacuna.sarif"}},
+		{"github, nothing changed", githubWorkflow, "10", 0, "pass: 2 verdicts",
+			[]string{"lacuna.xml", "lacuna.sarif"}},
+		{"github, slower", githubWorkflow, "10.6", 1, "::error file=lacuna.yaml,line=4,title=step%3A regression",
+			[]string{"lacuna.xml", "lacuna.sarif"}},
 		{"github, faster", githubWorkflow, "9", 0, "::notice file=lacuna.yaml", nil},
-		{"gitlab, nothing changed", gitlabWorkflow, "10", 0, "pass: 2 verdicts", []string{"lacuna.xml", "gl-code-quality-report.json"}},
-		{"gitlab, slower", gitlabWorkflow, "10.6", 1, "regression: step +6", []string{"lacuna.xml", "gl-code-quality-report.json"}},
+		{"gitlab, nothing changed", gitlabWorkflow, "10", 0, "pass: 2 verdicts",
+			[]string{"lacuna.xml", "gl-code-quality-report.json"}},
+		{"gitlab, slower", gitlabWorkflow, "10.6", 1, "regression: step +6",
+			[]string{"lacuna.xml", "gl-code-quality-report.json"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			repo, base, home := repository(t, "10", test.after)
@@ -212,7 +219,8 @@ func TestExampleMeasures(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, err := new(Env).openRuns(engine.StepOptions{}, engine.AllRanks).Read(t.Context(), []string{path})
-	if err != nil || len(runs) != 1 || len(runs[0].Find("step").Samples) != 3 || slices.Min(runs[0].Find("step").Samples) <= 0 {
+	if err != nil || len(runs) != 1 || len(runs[0].Find("step").Samples) != 3 ||
+		slices.Min(runs[0].Find("step").Samples) <= 0 {
 		t.Errorf("%v, %v: %s", runs, err, out)
 	}
 }

@@ -48,10 +48,14 @@ func captures(dir string) error {
 		content []byte
 		paths   []string
 	}{
-		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "AFTER.ncu-rep", "kernels.ncu-rep"}}, // the last: what the ncu command that report names would write
+		// the last: what the ncu command that report names would write
+		{inside, []string{"gemm.ncu-rep", "slow.ncu-rep", "fixed.ncu-rep", "AFTER.ncu-rep", "kernels.ncu-rep"}},
 		{torch, []string{"trace.json.gz", "before.json.gz", "after.json.gz"}},
-		{demoCapture, []string{demoPath, "train.spools/1.spool"}},                                                            // a recording and a spool are made of the same chunks
-		{db, []string{"run.sqlite", "before.sqlite", "after.sqlite", "before/1.sqlite", "after/1.sqlite", "after/2.sqlite"}}, // packed or not is seen from the content
+		// a recording and a spool are made of the same chunks
+		{demoCapture, []string{demoPath, "train.spools/1.spool"}},
+		// packed or not is seen from the content
+		{db, []string{"run.sqlite", "before.sqlite", "after.sqlite", "before/1.sqlite", "after/1.sqlite",
+			"after/2.sqlite"}},
 	} {
 		for _, path := range kind.paths {
 			path = filepath.Join(dir, path)
@@ -67,8 +71,10 @@ func captures(dir string) error {
 			failed = append(failed, os.WriteFile(filepath.Join(dir, rank+".json.gz"), f.Data, 0o644))
 		}
 	}
-	train := "#!/bin/sh\necho step 1, 120.5 tok/s; echo step 2, 121 tok/s\n"                               // what examples of bench run
-	script := "for batch in loader:\n    loss = model(batch)\n    loss.backward()\n    optimizer.step()\n" // what examples of record --print patch
+	// what examples of bench run
+	train := "#!/bin/sh\necho step 1, 120.5 tok/s; echo step 2, 121 tok/s\n"
+	// what examples of record --print patch
+	script := "for batch in loader:\n    loss = model(batch)\n    loss.backward()\n    optimizer.step()\n"
 	failed = append(failed, os.WriteFile(filepath.Join(dir, "train.py"), []byte(script), 0o644))
 	return errors.Join(append(failed, os.WriteFile(filepath.Join(dir, "train"), []byte(train), 0o755))...)
 }
@@ -137,8 +143,10 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	t.Setenv("XDG_DATA_HOME", dir)                                                                              // a history of its own
-	predict := []string{"whatif", "before.sqlite", "-x", "drop-syncs", "--format", "json", "-o", "whatif.json"} // for diff --predicted
+	// a history of its own
+	t.Setenv("XDG_DATA_HOME", dir)
+	// for diff --predicted
+	predict := []string{"whatif", "before.sqlite", "-x", "drop-syncs", "--format", "json", "-o", "whatif.json"}
 	if status := Main(predict, strings.NewReader(""), io.Discard, io.Discard); status != Done {
 		t.Fatalf("%v: exit status %d", predict, status)
 	}
@@ -159,7 +167,8 @@ func TestExamples(t *testing.T) {
 				os.Remove(demoPath)
 			}
 			var out, errs bytes.Buffer
-			if status := Main(words[1:], strings.NewReader(""), &out, &errs); status != Done && status != ofTheMachine[c.path] {
+			if status := Main(words[1:], strings.NewReader(""), &out, &errs); status != Done &&
+				status != ofTheMachine[c.path] {
 				t.Errorf("%s: exit status %d: %s", e, status, errs.String())
 			}
 		}
@@ -170,7 +179,8 @@ func TestExamples(t *testing.T) {
 func TestHelp(t *testing.T) {
 	calls := [][]string{nil, {"--help"}, {"help"}, {"stats", "--list"}, {"whatif", "--list"}}
 	for _, c := range everyTopic() {
-		calls = append(calls, append(strings.Fields(c.path), "--help"), append([]string{"help"}, strings.Fields(c.path)...))
+		calls = append(calls, append(strings.Fields(c.path), "--help"),
+			append([]string{"help"}, strings.Fields(c.path)...))
 	}
 	for _, name := range tableNames() {
 		calls = append(calls, []string{"stats", "--help", name})
@@ -180,7 +190,8 @@ func TestHelp(t *testing.T) {
 	}
 	for _, args := range calls {
 		var out, errs bytes.Buffer
-		if status := Main(args, strings.NewReader(""), &out, &errs); status != Done || errs.Len() > 0 || out.Len() == 0 {
+		if status := Main(args, strings.NewReader(""), &out, &errs); status != Done || errs.Len() > 0 ||
+			out.Len() == 0 {
 			t.Errorf("%v: exit status %d, %d bytes, stderr %q", args, status, out.Len(), errs.String())
 		}
 		for _, line := range strings.Split(out.String(), "\n") {
@@ -211,7 +222,8 @@ func TestAdviceRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	for _, call := range [][2]string{{"report", "trace.json.gz"}, {"report", "run.sqlite"}, {"report", demoPath}, {"kernel", "gemm.ncu-rep"}} {
+	for _, call := range [][2]string{{"report", "trace.json.gz"}, {"report", "run.sqlite"}, {"report", demoPath},
+		{"kernel", "gemm.ncu-rep"}} {
 		var out, errs bytes.Buffer
 		if status := Main(call[:], nil, &out, &errs); status != Done {
 			t.Fatalf("%s: %s", call, errs.String())
@@ -322,7 +334,8 @@ func TestInterrupt(t *testing.T) {
 // A reader that has seen enough (| head) is no error.
 func TestClosedPipe(t *testing.T) {
 	env := &Env{Out: closedPipe{}, Err: io.Discard}
-	if got := env.status(context.Background(), env.write(func(w io.Writer) error { return writeText(w, "x") })); got != Done {
+	if got := env.status(context.Background(), env.write(
+		func(w io.Writer) error { return writeText(w, "x") })); got != Done {
 		t.Errorf("exit status %d", got)
 	}
 }
@@ -335,7 +348,8 @@ func (closedPipe) Write([]byte) (int, error) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"report", "stats", "info", "export"}
-	for in, want := range map[string]string{"reprot": "report", "stat": "stats", "exp": "export", "kernel": "", "": "", "STATS": "stats"} {
+	for in, want := range map[string]string{"reprot": "report", "stat": "stats", "exp": "export", "kernel": "", "": "",
+		"STATS": "stats"} {
 		if got, ok := nearest(in, names); got != want && ok {
 			t.Errorf("nearest(%q) = %q, want %q", in, got, want)
 		} else if ok != (want != "") {
@@ -367,7 +381,8 @@ func TestParseRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || !got[0].Args.Has("base") || got[2].Args["group-by"] != "shape" || got[1].Table.Name != "cuda_api_sum" {
+	if len(got) != 3 || !got[0].Args.Has("base") || got[2].Args["group-by"] != "shape" ||
+		got[1].Table.Name != "cuda_api_sum" {
 		t.Errorf("got %v", got)
 	}
 	for _, bad := range []string{"", "nosuch", "cuda_api_sum:x=1:", "op_sum:group-by", "cuda_gpu_kern_sum:base=1"} {
@@ -381,7 +396,8 @@ func TestParseRequests(t *testing.T) {
 func TestStepOptions(t *testing.T) {
 	for in, want := range map[string][2]int{"2:10": {2, 10}, "1:-1": {1, -1}, ":3": {0, 3}, "5:": {5, 0}} {
 		opt, err := stepOptions(in, "")
-		if err != nil || opt.First != want[0] || opt.Last != want[1] || !opt.Pin || opt.Whole != strings.HasSuffix(in, ":") {
+		if err != nil || opt.First != want[0] || opt.Last != want[1] || !opt.Pin ||
+			opt.Whole != strings.HasSuffix(in, ":") {
 			t.Errorf("%s: %+v, %v", in, opt, err)
 		}
 	}
@@ -413,7 +429,8 @@ func TestReadmeShowsOutput(t *testing.T) {
 	t.Setenv("LC_ALL", "C.UTF-8")
 	for call, prompt := range map[string]string{
 		"demo": "$ go run ./cmd/lacuna demo\n",
-		"whatif data_loading.lacuna -x prefetch:data_load@12": "$ lacuna whatif data_loading.lacuna -x prefetch:data_load@12\n",
+		"whatif data_loading.lacuna -x prefetch:data_load@12": "$ lacuna whatif data_loading.lacuna -x " +
+			"prefetch:data_load@12\n",
 	} {
 		var out bytes.Buffer
 		if status := Main(append(strings.Fields(call), "--width", "80"), nil, &out, io.Discard); status != Done {
@@ -445,7 +462,8 @@ func TestManPagesAreClean(t *testing.T) {
 				t.Errorf("%s: %q is no request that man pages use", c.path, line)
 			}
 		}
-		if text := out.String(); page.Printable(strings.ReplaceAll(text, "\n", "")) != strings.ReplaceAll(text, "\n", "") {
+		if text := out.String(); page.Printable(strings.ReplaceAll(text, "\n", "")) != strings.ReplaceAll(text, "\n",
+			"") {
 			t.Errorf("%s: unprintable characters", c.path)
 		}
 	}

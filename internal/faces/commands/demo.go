@@ -49,7 +49,8 @@ idle. --save writes the capture to a file, to try the other commands on it.`,
 			if err != nil {
 				return err
 			}
-			next := []page.Advice{{Command: "lacuna demo --save " + demoPath, Why: "writes this capture to a file, for the commands below"}}
+			next := []page.Advice{{Command: "lacuna demo --save " + demoPath,
+				Why: "writes this capture to a file, for the commands below"}}
 			return view.write(env, r, append(next, nextSteps(r, true)...))
 		}
 	},

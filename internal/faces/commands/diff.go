@@ -57,15 +57,18 @@ the gate for CI is lacuna check.`,
 	NoVerdict: "the two are not comparable",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := diffCall{
-			format:    flags.String("format", "text", "output `FORMAT`: text, markdown, csv or json"),
-			steps:     flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
-			pattern:   flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
-			effect:    flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
-			force:     flags.Bool("force", false, "compare, and exit with 0, even if GPUs, drivers, libraries or shapes differ"),
-			predicted: flags.String("predicted", "", "compare the prediction in `FILE` (from lacuna whatif --format json) with the measured gain"),
-			kernel:    flags.String("kernel", "", "only kernels whose names contain `NAME`, in kernel reports; BEFORE=AFTER if the names differ"),
-			rank:      optionalInt(flags, "rank", "only rank `N`, if there are several"),
-			top:       flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
+			format:  flags.String("format", "text", "output `FORMAT`: text, markdown, csv or json"),
+			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
+			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			effect:  flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
+			force: flags.Bool("force", false, "compare, and exit with 0, even if GPUs, drivers, libraries or "+
+				"shapes differ"),
+			predicted: flags.String("predicted", "",
+				"compare the prediction in `FILE` (from lacuna whatif --format json) with the measured gain"),
+			kernel: flags.String("kernel", "", "only kernels whose names contain `NAME`, in kernel reports; "+
+				"BEFORE=AFTER if the names differ"),
+			rank: optionalInt(flags, "rank", "only rank `N`, if there are several"),
+			top:  flags.Int("limit", 0, "at most `N` rows in each list (default 8; csv and json all)"),
 		}
 		return call.run
 	},
@@ -84,7 +87,8 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	if len(args) != 2 {
-		return errCall("diff: want BEFORE and AFTER, got %d arguments; for several runs per side give a directory or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
+		return errCall("diff: want BEFORE and AFTER, got %d arguments; for several runs per side give a directory "+
+			"or a quoted glob: lacuna diff 'a/*.json' 'b/*.json'", len(args))
 	}
 	effect, err := parseShare("--min-effect", *c.effect)
 	if err != nil {

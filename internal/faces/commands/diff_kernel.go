@@ -20,7 +20,8 @@ func parseKernelPair(text string) (before, after *regexp.Regexp, err error) {
 	}{{b, &before}, {a, &after}} {
 		re, err := regexp.Compile(x.text)
 		if err != nil || x.text == "" {
-			return nil, nil, errCall("--kernel %s: want a regular expression that occurs in the name of the kernel, or two with = between them: --kernel sgemm_naive=sgemm_tiled", text)
+			return nil, nil, errCall("--kernel %s: want a regular expression that occurs in the name of the "+
+				"kernel, or two with = between them: --kernel sgemm_naive=sgemm_tiled", text)
 		}
 		*x.to = re
 	}

@@ -38,7 +38,8 @@ but does not work) and unknown (cannot be checked here).`,
 	No:       "record (with --for: one of the purposes) does not work here",
 	Setup: func(flags *pflag.FlagSet) Run {
 		format := flags.String("format", "text", "output `FORMAT`: text or json")
-		purposes := flags.StringSlice("for", nil, "check only what `PURPOSE` needs: record, ncu or sample; several with commas")
+		purposes := flags.StringSlice("for", nil, "check only what `PURPOSE` needs: record, ncu or sample; several "+
+			"with commas")
 		deep := flags.Bool("deep", false, "also start CUDA and import torch, in separate processes: takes seconds")
 		return func(ctx context.Context, env *Env, _ []string) error {
 			if err := oneOf("--format", *format, doctorFormats()); err != nil {
@@ -67,7 +68,8 @@ func purposeNames() (out []string) {
 	return out
 }
 
-// examine writes what is found of a machine; its answer is no if it is not good for what is wanted (nothing: for record).
+// examine writes what is found of a machine; its answer is no if it is not good for what is wanted (nothing: for
+// record).
 func (e *Env) examine(ctx context.Context, m *doctor.Machine, format string, wanted []doctor.Purpose) error {
 	r, err := doctor.Examine(ctx, m, wanted...)
 	if err != nil {
@@ -99,7 +101,8 @@ func recordingLibrary(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	how := map[agent.How]string{agent.Prebuilt: "part of this build of lacuna", agent.Compiled: "compiled here", agent.Cached: "compiled here earlier"}[lib.How]
+	how := map[agent.How]string{agent.Prebuilt: "part of this build of lacuna", agent.Compiled: "compiled here",
+		agent.Cached: "compiled here earlier"}[lib.How]
 	if lib.Compiler != "" {
 		how += " by " + strings.TrimSpace(lib.Compiler)
 	}

@@ -32,7 +32,8 @@ type Env struct {
 
 // commonFlags declares the flags that all commands share.
 func (e *Env) commonFlags(flags *pflag.FlagSet) {
-	flags.StringVarP(&e.output, "output", "o", "", "write the result to `FILE` instead of stdout; .gz and .zst are compressed")
+	flags.StringVarP(&e.output, "output", "o", "",
+		"write the result to `FILE` instead of stdout; .gz and .zst are compressed")
 	flags.StringVar(&e.color, "color", "auto", "use colours: `WHEN` is auto, always or never")
 	flags.IntVar(&e.width, "width", 0, "lay out text for `N` columns (default: the terminal's, else 100)")
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "print only errors to stderr: no progress, no remarks")

@@ -139,7 +139,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		if c, ok := bad.GetFlag().Value.(*choice); ok {
 			return oneOf("--"+bad.GetFlag().Name, bad.GetValue(), c.words)
 		}
-		return errCall("%s: --%s %s: want %s", path, bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
+		return errCall("%s: --%s %s: want %s", path, bad.GetFlag().Name, bad.GetValue(),
+			wanted(bad.GetFlag().Value.Type()))
 	}
 	return errCall("%s: %w", path, err)
 }

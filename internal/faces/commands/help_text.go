@@ -29,7 +29,8 @@ func exitText(c *Command) string {
 // rootHelp is the help of the program itself.
 func rootHelp(env *Env) string {
 	var b strings.Builder
-	b.WriteString("lacuna reads GPU profiles and shows where a step's time goes.\n\nUsage: lacuna COMMAND [flags] ...\n\n")
+	b.WriteString("lacuna reads GPU profiles and shows where a step's time goes.\n\nUsage: lacuna COMMAND [flags] " +
+		"...\n\n")
 	b.WriteString("  lacuna demo                      try it on a small real capture, built in\n")
 	b.WriteString("  lacuna report trace.json.gz      analyse your own capture\n")
 	b.WriteString("  lacuna kernel gemm.ncu-rep       why a kernel is slow\n")
@@ -38,9 +39,12 @@ func rootHelp(env *Env) string {
 	for _, c := range env.shelf {
 		fmt.Fprintf(&b, "  %-12s%s\n", c.Name, c.Title)
 	}
-	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json), an Nsight Systems export (*.sqlite)\nor a recording of lacuna record (*.lacuna). REPORT is an Nsight Compute report\n(*.ncu-rep). Files may be compressed (.gz, .zst); - is stdin.\n")
+	b.WriteString("\nINPUT is a PyTorch profiler trace (*.json), an Nsight Systems export (*.sqlite)\nor a " +
+		"recording of lacuna record (*.lacuna). REPORT is an Nsight Compute report\n(*.ncu-rep). Files may be " +
+		"compressed (.gz, .zst); - is stdin.\n")
 	b.WriteString("\nFlags of every command:\n" + flagUsages(env.root.PersistentFlags()))
-	b.WriteString("\nlacuna COMMAND --help has the details.\n\nExit status: 0 done, 1 the answer is no, 2 wrong call or input, 3 no verdict.\n")
+	b.WriteString("\nlacuna COMMAND --help has the details.\n\nExit status: 0 done, 1 the answer is no, 2 wrong " +
+		"call or input, 3 no verdict.\n")
 	return b.String()
 }
 

@@ -37,7 +37,8 @@ acknowledged. docs/history.md has an example from first run to blame.`,
 	No:        "no measure shifted (blame)",
 	NoVerdict: "too few runs to decide (blame)",
 	Sub: []*Command{
-		historyAddCommand, historyListCommand, historyShowCommand, historyPlotCommand, historyBaselineCommand, historyBlameCommand,
+		historyAddCommand, historyListCommand, historyShowCommand, historyPlotCommand, historyBaselineCommand,
+		historyBlameCommand,
 		historyAcknowledgeCommand, historyRejectCommand, historyExportCommand, historyPruneCommand,
 	},
 }

@@ -24,7 +24,8 @@ covers all measures. accept is another name of this subcommand.`,
 		`lacuna history acknowledge 4f2a91c step --note "checkpointing is on"`,
 	},
 	Setup: func(flags *pflag.FlagSet) Run {
-		c := &historyAcknowledgeCall{historySeries: seriesFlags(flags), note: flags.String("note", "", "the reason, as `TEXT`")}
+		c := &historyAcknowledgeCall{historySeries: seriesFlags(flags),
+			note: flags.String("note", "", "the reason, as `TEXT`")}
 		return c.run
 	},
 }
@@ -76,7 +77,8 @@ func (c *historyAcknowledgeCall) run(ctx context.Context, env *Env, args []strin
 		return errCall("history acknowledge %s: no run of %s belongs to it", args[0], c.filter())
 	}
 	return env.write(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "from %s on %s is as it should be: %s\n", commitOr(found[0]), strings.Join(globs, ", "), strings.Join(done, "; "))
+		_, err := fmt.Fprintf(w, "from %s on %s is as it should be: %s\n", commitOr(found[0]),
+			strings.Join(globs, ", "), strings.Join(done, "; "))
 		return err
 	})
 }

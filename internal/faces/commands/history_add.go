@@ -91,9 +91,11 @@ func (c *historyAddCall) run(ctx context.Context, env *Env, args []string) error
 }
 
 // saved says what was kept.
-func (c *historyAddCall) saved(w io.Writer, s *history.Store, entries []history.Entry, keys []string, present int) error {
+func (c *historyAddCall) saved(w io.Writer, s *history.Store, entries []history.Entry, keys []string,
+	present int) error {
 	if *c.format == "json" {
-		return json.NewEncoder(w).Encode(map[string]any{"schema": 1, "store": s.Name, "runs": keys, "added": len(keys) - present, "present": present})
+		return json.NewEncoder(w).Encode(map[string]any{"schema": 1, "store": s.Name, "runs": keys,
+			"added": len(keys) - present, "present": present})
 	}
 	at := ""
 	if e := entries[0]; e.Commit != "" {
@@ -115,7 +117,8 @@ func (c *historyAddCall) saved(w io.Writer, s *history.Store, entries []history.
 }
 
 // entries says of each run which commit it is of: by the flags, by its own labels, by git.
-func (c *historyAddCall) entries(ctx context.Context, env *Env, runs []*measure.Run, labels []measure.Pair) (out []history.Entry) {
+func (c *historyAddCall) entries(ctx context.Context, env *Env, runs []*measure.Run,
+	labels []measure.Pair) (out []history.Entry) {
 	asked := make(map[string]checkout)
 	ask := func(commit string) checkout {
 		if _, ok := asked[commit]; !ok {
@@ -145,10 +148,12 @@ func (c *historyAddCall) entries(ctx context.Context, env *Env, runs []*measure.
 		}
 		r.Sort()
 		r.Program = firstOf(*c.program, r.Program)
-		out = append(out, history.Entry{Run: r, Commit: at.commit, Branch: firstOf(*c.branch, own("branch"), at.branch), CommitAt: at.at})
+		out = append(out, history.Entry{Run: r, Commit: at.commit,
+			Branch: firstOf(*c.branch, own("branch"), at.branch), CommitAt: at.at})
 	}
 	if unknown != "" {
-		env.remark("history add: the commit is unknown (%s): runs are ordered by their time, and blame cannot name a commit; give it with --commit", unknown)
+		env.remark("history add: the commit is unknown (%s): runs are ordered by their time, and blame cannot name "+
+			"a commit; give it with --commit", unknown)
 	}
 	if ask("").dirty && *c.commit == "" {
 		env.remark("history add: tracked files differ from HEAD: the runs are labelled dirty=yes")

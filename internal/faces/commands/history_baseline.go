@@ -19,7 +19,8 @@ var historyBaselineCommand = &Command{
 	},
 	Setup: func(flags *pflag.FlagSet) Run {
 		c := seriesFlags(flags)
-		format, window := sheetFormat(flags), countFlag(flags, "window", history.Window, "use the last `N` runs at the level")
+		format, window := sheetFormat(flags), countFlag(flags, "window", history.Window,
+			"use the last `N` runs at the level")
 		return func(ctx context.Context, env *Env, args []string) error {
 			s, series, err := c.series(ctx)
 			if err != nil {

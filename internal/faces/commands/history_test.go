@@ -25,7 +25,8 @@ func TestHistoryPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if golden.Updating() {
-		t.Cleanup(func() { updatePage(t, string(page), file) }) // the script runs beside other tests: it is done only then
+		// the script runs beside other tests: it is done only then
+		t.Cleanup(func() { updatePage(t, string(page), file) })
 	}
 	testscript.Run(t, testscript.Params{
 		Files:         []string{file},
@@ -42,12 +43,15 @@ func TestHistoryPage(t *testing.T) {
 // gitAuthor is an environment in which git makes the same commits everywhere.
 func gitAuthor(dir string) map[string]string {
 	return map[string]string{
-		"COLUMNS": "100", "LC_ALL": "C.UTF-8", "HOME": dir, "GIT_CONFIG_NOSYSTEM": "1", "XDG_DATA_HOME": filepath.Join(dir, "data"),
-		"GIT_AUTHOR_NAME": "you", "GIT_AUTHOR_EMAIL": "you@example.com", "GIT_COMMITTER_NAME": "you", "GIT_COMMITTER_EMAIL": "you@example.com",
+		"COLUMNS": "100", "LC_ALL": "C.UTF-8", "HOME": dir, "GIT_CONFIG_NOSYSTEM": "1",
+		"XDG_DATA_HOME":   filepath.Join(dir, "data"),
+		"GIT_AUTHOR_NAME": "you", "GIT_AUTHOR_EMAIL": "you@example.com", "GIT_COMMITTER_NAME": "you",
+		"GIT_COMMITTER_EMAIL": "you@example.com",
 	}
 }
 
-// scriptOfPage is the page's sh blocks as one script, and the text blocks after them as what it prints; mark stands between.
+// scriptOfPage is the page's sh blocks as one script, and the text blocks after them as what it prints; mark stands
+// between.
 func scriptOfPage(t *testing.T, page, mark string) (script, want string) {
 	script = "set -e\n"
 	for _, part := range strings.Split(page, "```sh\n")[1:] {

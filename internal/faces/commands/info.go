@@ -35,7 +35,8 @@ var infoCommand = Command{
 			return env.write(func(w io.Writer) error {
 				var list []*report.Contents
 				for i, path := range args {
-					contents, err := env.openJob([]string{path}, engine.StepOptions{}, engine.AllRanks).Contents(ctx) // one file's memory at a time
+					// one file's memory at a time
+					contents, err := env.openJob([]string{path}, engine.StepOptions{}, engine.AllRanks).Contents(ctx)
 					if err != nil {
 						return err
 					}

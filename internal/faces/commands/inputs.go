@@ -59,7 +59,8 @@ func stepOptions(steps, pattern string) (engine.StepOptions, error) {
 			opt.Last, err2 = strconv.Atoi(last)
 		}
 		if !ok || err1 != nil || err2 != nil {
-			return opt, errCall("--steps %s: want two positions A:B, from 0, B excluded, such as 2:10 or 1:-1 or 5:", steps)
+			return opt, errCall("--steps %s: want two positions A:B, from 0, B excluded, such as 2:10 or 1:-1 or 5:",
+				steps)
 		}
 		opt.Pin, opt.Whole = true, last == ""
 	}
@@ -73,7 +74,8 @@ func stepOptions(steps, pattern string) (engine.StepOptions, error) {
 	return opt, nil
 }
 
-// compileRange makes a pattern of NAME, which is the whole of a range's name, or of /REGEXP/, which is looked for in it.
+// compileRange makes a pattern of NAME, which is the whole of a range's name, or of /REGEXP/, which is looked for in
+// it.
 func compileRange(pattern string) (*regexp.Regexp, error) {
 	expr := "^" + regexp.QuoteMeta(pattern) + "$"
 	if len(pattern) > 2 && strings.HasPrefix(pattern, "/") && strings.HasSuffix(pattern, "/") {

@@ -48,23 +48,28 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 		"lacuna kernel gemm.ncu-rep --page raw --format csv",
 		"lacuna kernel --from run.sqlite --top 2 --dry-run -- python train.py",
 	},
-	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names, "units": pageUnits, "view": pageViews},
-	No:       "no launch or source line matches",
+	Complete: map[string]func() []string{"format": tableFormats, "sort": kernelOrders, "page": kernelpages.Names,
+		"units": pageUnits, "view": pageViews},
+	No: "no launch or source line matches",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := kernelCall{
-			kernel:  flags.String("kernel", "", "only kernels whose names match `REGEX`"),
-			launch:  optionalInt(flags, "launch", "only launch `N` of the report, from 0"),
-			sort:    flags.String("sort", kernelreport.SortTime, "`ORDER` of kernels: time, gain (time saved by fixes) or name"),
-			top:     flags.Int("top", 0, "at most `N` kernels in detail (default 3, json and csv all)"),
-			format:  flags.String("format", "text", "output `FORMAT`: text, json, csv or markdown"),
-			verbose: flags.BoolP("verbose", "v", false, "show every finding in full, and the findings of ncu's own rules"),
-			svg:     flags.String("svg", "", "also draw the roofline into `FILE`"),
-			source:  flags.String("source", "", "show the counters of source `LINE`, a number or FILE:NUMBER, and of its instructions"),
-			whatIf:  flags.String("what-if", "", "show the occupancy with other `RESOURCES`: regs=64,smem=32k,block=256"),
-			page:    flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
-			units:   flags.String("units", "auto", "`UNITS` of --page: auto or base"),
-			view:    flags.String("view", "", "`VIEW` of --page source: sass, cuda or cuda,sass"),
-			from:    kernelFromFlags(flags),
+			kernel: flags.String("kernel", "", "only kernels whose names match `REGEX`"),
+			launch: optionalInt(flags, "launch", "only launch `N` of the report, from 0"),
+			sort: flags.String("sort", kernelreport.SortTime,
+				"`ORDER` of kernels: time, gain (time saved by fixes) or name"),
+			top:    flags.Int("top", 0, "at most `N` kernels in detail (default 3, json and csv all)"),
+			format: flags.String("format", "text", "output `FORMAT`: text, json, csv or markdown"),
+			verbose: flags.BoolP("verbose", "v", false,
+				"show every finding in full, and the findings of ncu's own rules"),
+			svg: flags.String("svg", "", "also draw the roofline into `FILE`"),
+			source: flags.String("source", "", "show the counters of source `LINE`, a number or FILE:NUMBER, and "+
+				"of its instructions"),
+			whatIf: flags.String("what-if", "", "show the occupancy with other `RESOURCES`: "+
+				"regs=64,smem=32k,block=256"),
+			page:  flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
+			units: flags.String("units", "auto", "`UNITS` of --page: auto or base"),
+			view:  flags.String("view", "", "`VIEW` of --page source: sass, cuda or cuda,sass"),
+			from:  kernelFromFlags(flags),
 		}
 		return call.run
 	},
@@ -251,7 +256,9 @@ func (c kernelCall) draw(env *Env, r *kernelreport.Report) error {
 		return err
 	}
 	if !drawn {
-		return &statusError{No, fmt.Errorf("--svg %s: not drawn: no kernel here has counts of floating-point work and bytes; collect them with ncu --set full", *c.svg)}
+		return &statusError{No, fmt.Errorf("--svg %s: not drawn: no kernel here has counts of floating-point work "+
+			"and bytes; collect them with ncu --set full", *c.svg)}
 	}
-	return writeTo(*c.svg, func() (*os.File, error) { return os.Create(*c.svg) }, func(w io.Writer) error { return writeText(w, text.String()) })
+	return writeTo(*c.svg, func() (*os.File, error) { return os.Create(*c.svg) },
+		func(w io.Writer) error { return writeText(w, text.String()) })
 }

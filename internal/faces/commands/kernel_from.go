@@ -26,11 +26,14 @@ type kernelFrom struct {
 
 func kernelFromFlags(flags *pflag.FlagSet) kernelFrom {
 	return kernelFrom{
-		from:    flags.String("from", "", "run the command after -- under ncu and profile the hottest kernels of `TRACE`, a timeline of the same program"),
-		pattern: flags.String("step-range", "", "with --from, steps are the ranges named `NAME`, or that match /REGEXP/"),
-		reports: flags.String("reports", "", "with --from, write reports to `NAME`-1.ncu-rep and so on (default: from the timeline's name)"),
-		with:    flags.String("with-args", "", "with --from, more `OPTIONS` for ncu"),
-		dry:     flags.Bool("dry-run", false, "with --from, only print the ncu commands"),
+		from: flags.String("from", "", "run the command after -- under ncu and profile the hottest kernels of "+
+			"`TRACE`, a timeline of the same program"),
+		pattern: flags.String("step-range", "", "with --from, steps are the ranges named `NAME`, or that match "+
+			"/REGEXP/"),
+		reports: flags.String("reports", "", "with --from, write reports to `NAME`-1.ncu-rep and so on (default: "+
+			"from the timeline's name)"),
+		with: flags.String("with-args", "", "with --from, more `OPTIONS` for ncu"),
+		dry:  flags.Bool("dry-run", false, "with --from, only print the ncu commands"),
 	}
 }
 
@@ -48,10 +51,12 @@ func (k kernelFrom) unused() error {
 // run profiles the hottest kernels of a timeline and joins what ncu says with it.
 func (k kernelFrom) run(ctx context.Context, env *Env, c kernelCall, program []string) error {
 	if len(program) == 0 {
-		return errCall("kernel --from %s: no program given; try lacuna kernel --from %s -- python train.py", *k.from, *k.from)
+		return errCall("kernel --from %s: no program given; try lacuna kernel --from %s -- python train.py", *k.from,
+			*k.from)
 	}
 	if *c.page != "" || *c.whatIf != "" || *c.source != "" || *c.svg != "" || *c.launch >= 0 {
-		return errCall("kernel --from: makes new reports; --page, --what-if, --source, --svg and --launch read existing ones")
+		return errCall("kernel --from: makes new reports; --page, --what-if, --source, --svg and --launch read " +
+			"existing ones")
 	}
 	if err := oneOf("--format", *c.format, reportFormats()); err != nil {
 		return err
@@ -113,7 +118,8 @@ func (k kernelFrom) launches(plan *launchplan.Plan, program, more []string) []ns
 	}
 	var out []nsight.Launches
 	for i, r := range plan.Runs {
-		out = append(out, nsight.Launches{Output: fmt.Sprintf("%s-%d", name, i+1), Program: program, Name: r.Name, NameBase: plan.Base, Skip: r.Skip, Count: r.Count,
+		out = append(out, nsight.Launches{Output: fmt.Sprintf("%s-%d", name, i+1), Program: program, Name: r.Name,
+			NameBase: plan.Base, Skip: r.Skip, Count: r.Count,
 			Range: r.Range, Threads: r.Threads, Clock: nsight.ClockBase, Extra: more})
 	}
 	return out
@@ -163,7 +169,8 @@ func (k kernelFrom) print(env *Env, tool nsight.Tool, plan *launchplan.Plan, run
 func pickWords(p *launchplan.Pick) string {
 	text := fmt.Sprintf("%s: %.3g ms per step (%.1f %%)", p.Name, p.MsPerStep, 100*p.ShareOfStep)
 	if p.Grid != [3]int32{} {
-		text += fmt.Sprintf(", grid %d x %d x %d, block %d x %d x %d", p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0], p.Block[1], p.Block[2])
+		text += fmt.Sprintf(", grid %d x %d x %d, block %d x %d x %d", p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0],
+			p.Block[1], p.Block[2])
 	}
 	if p.Named {
 		text += ", named by a finding"
@@ -172,7 +179,8 @@ func pickWords(p *launchplan.Pick) string {
 }
 
 // profile runs ncu as often as the plan needs.
-func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *launchplan.Plan, runs []nsight.Launches) (paths []string, last nsight.Ending, err error) {
+func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *launchplan.Plan, runs []nsight.Launches) (paths []string,
+	last nsight.Ending, err error) {
 	if err := nsight.CheckProgram(runs[0].Program); err != nil {
 		return nil, last, err
 	}
@@ -208,7 +216,8 @@ func (k kernelFrom) profile(env *Env, tool nsight.Tool, plan *launchplan.Plan, r
 }
 
 // join tells what the reports say, in ms of the timeline's step.
-func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engine.Job, plan *launchplan.Plan, paths []string) error {
+func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engine.Job, plan *launchplan.Plan,
+	paths []string) error {
 	in, err := engine.OpenKernels(ctx, paths, env)
 	if err != nil {
 		return err
@@ -226,7 +235,8 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engin
 	}
 	var next []page.Advice
 	for _, path := range paths {
-		next = append(next, page.Advice{Command: "lacuna kernel " + pages.ShellWord(path), Why: "everything else that ncu counted, down to the source lines"})
+		next = append(next, page.Advice{Command: "lacuna kernel " + pages.ShellWord(path),
+			Why: "everything else that ncu counted, down to the source lines"})
 	}
 	return env.show(*c.format, pages.JoinedKernels(r, next, pages.Detail{Whole: *c.verbose}), r)
 }

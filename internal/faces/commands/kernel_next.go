@@ -20,19 +20,25 @@ func kernelNext(r *kernelreport.Report) []page.Advice {
 	in := &r.Inputs[k.Input]
 	path := pages.ShellWord(in.Path)
 	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" && len(k.Missing)+len(k.Abstained) > 1 {
-		out = append(out, page.Advice{Command: profileAgain(in, k, sections), Why: "collects what the first kernel lacks"})
+		out = append(out, page.Advice{Command: profileAgain(in, k, sections),
+			Why: "collects what the first kernel lacks"})
 	}
 	if o := k.Occupancy; o != nil && o.TheoreticalPct != nil && *o.TheoreticalPct < 100 && k.Class == "latency" {
-		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --launch %d --what-if regs=%d,smem=%d,block=%d", path, k.Launch, o.Registers, o.SharedBytes, o.Threads),
+		out = append(out, page.Advice{Command: fmt.Sprintf(
+			"lacuna kernel %s --launch %d --what-if regs=%d,smem=%d,block=%d", path, k.Launch, o.Registers,
+			o.SharedBytes, o.Threads),
 			Why: "the occupancy with other resources: change the numbers"})
 	}
 	if len(k.Roofline) > 0 {
-		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --svg roofline.svg", path), Why: "the roofline as a picture"})
+		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --svg roofline.svg", path),
+			Why: "the roofline as a picture"})
 	}
 	if len(k.Findings) > 0 && !k.Findings[0].Healthy {
-		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna diff %s AFTER.ncu-rep", path), Why: "what a fix has changed, once it is profiled"})
+		out = append(out, page.Advice{Command: fmt.Sprintf("lacuna diff %s AFTER.ncu-rep", path),
+			Why: "what a fix has changed, once it is profiled"})
 	}
-	return append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path), Why: "what ncu itself prints"})
+	return append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path),
+		Why: "what ncu itself prints"})
 }
 
 // maxSections is how many sections are named one by one.
@@ -47,5 +53,6 @@ func profileAgain(in *kernelreport.Input, k *kernelreport.Kernel, sections strin
 	if program == "" {
 		program = "PROGRAM"
 	}
-	return fmt.Sprintf("ncu %s --import-source yes -k %s -c 1 -o again %s", sections, pages.ShellWord("regex:^"+regexp.QuoteMeta(k.Base)+"$"), program)
+	return fmt.Sprintf("ncu %s --import-source yes -k %s -c 1 -o again %s", sections,
+		pages.ShellWord("regex:^"+regexp.QuoteMeta(k.Base)+"$"), program)
 }

@@ -9,7 +9,8 @@ import (
 // needReports is needInputs for kernel reports.
 func needReports(command string, args []string) error {
 	if len(args) == 0 {
-		return errCall("%s: no REPORT given; try lacuna %s report.ncu-rep, which ncu --set full --import-source yes -o report PROGRAM writes", command, command)
+		return errCall("%s: no REPORT given; try lacuna %s report.ncu-rep, which ncu --set full --import-source "+
+			"yes -o report PROGRAM writes", command, command)
 	}
 	return needInputs(command, args)
 }

@@ -138,7 +138,8 @@ func manPage(t topic) string {
 
 func (e *Env) rootManPage() string {
 	var b strings.Builder
-	b.WriteString(".TH LACUNA 1\n.SH NAME\nlacuna \\- show where the time of a GPU program goes\n.SH SYNOPSIS\n.B lacuna\nCOMMAND [flags] ...\n.SH COMMANDS\n")
+	b.WriteString(".TH LACUNA 1\n.SH NAME\nlacuna \\- show where the time of a GPU program goes\n.SH SYNOPSIS\n.B " +
+		"lacuna\nCOMMAND [flags] ...\n.SH COMMANDS\n")
 	for _, c := range e.shelf {
 		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", c.Name, roff(c.Title))
 	}

@@ -81,7 +81,8 @@ func (c monitorCall) check() error {
 	case *c.prometheus && *c.format != "text":
 		return errCall("--prometheus and --format %s exclude each other; give one", *c.format)
 	case *c.listen != "" && (*c.once || *c.count > 0 || *c.prometheus || *c.format != "text"):
-		return errCall("--listen %s: serves until it is stopped; leave out --once, --count, --prometheus and --format", *c.listen)
+		return errCall("--listen %s: serves until it is stopped; leave out --once, --count, --prometheus and --format",
+			*c.listen)
 	}
 	return oneOf("--format", *c.format, monitorFormats())
 }
@@ -108,7 +109,10 @@ func (c monitorCall) run(ctx context.Context, env *Env, _ []string) error {
 // refuse ends without a reading. Who reads JSON is told there too.
 func (c monitorCall) refuse(env *Env, why error) error {
 	if *c.format == "json" {
-		if err := env.write(func(w io.Writer) error { return writers.MonitorJSON(w, monitor.Nothing(time.Now(), why)) }); err != nil {
+		if err := env.write(func(w io.Writer) error {
+			return writers.MonitorJSON(w,
+				monitor.Nothing(time.Now(), why))
+		}); err != nil {
 			return err
 		}
 	}

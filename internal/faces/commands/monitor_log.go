@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// writeLog gives fn the file of -o for what comes bit by bit. Unlike that of a result (write) it is there from the beginning and
-// has each of fn's writes at once, whatever ends us.
+// writeLog gives fn the file of -o for what comes bit by bit. Unlike that of a result (write) it is there from the
+// beginning and has each of fn's writes at once, whatever ends us.
 func (e *Env) writeLog(fn func(w io.Writer) error) error {
 	f, err := os.OpenFile(e.output, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {

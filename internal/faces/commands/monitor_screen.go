@@ -30,7 +30,8 @@ func dumbTerminal() bool { return os.Getenv("TERM") == "dumb" || os.Getenv("TERM
 
 // watchScreen draws readings over each other until a key, a signal or the count ends it; the terminal is then as
 // it was, with the last view on it.
-func (e *Env) watchScreen(ctx context.Context, m *monitor.Monitor, out *os.File, interval time.Duration, count int) error {
+func (e *Env) watchScreen(ctx context.Context, m *monitor.Monitor, out *os.File, interval time.Duration,
+	count int) error {
 	quit, restore := e.takeKeys()
 	fmt.Fprint(out, otherScreen)
 	var last *monitor.Snapshot
@@ -44,7 +45,8 @@ func (e *Env) watchScreen(ctx context.Context, m *monitor.Monitor, out *os.File,
 	return err
 }
 
-func (e *Env) draw(ctx context.Context, m *monitor.Monitor, out *os.File, interval time.Duration, count int, quit <-chan struct{}, last **monitor.Snapshot) error {
+func (e *Env) draw(ctx context.Context, m *monitor.Monitor, out *os.File, interval time.Duration, count int,
+	quit <-chan struct{}, last **monitor.Snapshot) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for n := 0; count == 0 || n < count; n++ {
@@ -111,7 +113,8 @@ func (e *Env) takeKeys() (quit <-chan struct{}, restore func()) {
 		var key [1]byte
 		for {
 			n, err := in.Read(key[:])
-			if err != nil || n == 1 && strings.IndexByte("qQ", key[0]) >= 0 || n == 1 && (key[0] == keyInterrupt || key[0] == keyEndOfInput) {
+			if err != nil || n == 1 && strings.IndexByte("qQ", key[0]) >= 0 || n == 1 &&
+				(key[0] == keyInterrupt || key[0] == keyEndOfInput) {
 				close(ended)
 				return
 			}

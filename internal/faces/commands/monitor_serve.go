@@ -40,7 +40,8 @@ func (e *Env) serveGPUs(ctx context.Context, m *monitor.Monitor, addr string, in
 		return fmt.Errorf("--listen %s: cannot listen at %s: %w", addr, at, err)
 	}
 	e.remark("serving http://%s/metrics; Ctrl-C stops it", l.Addr())
-	server := &http.Server{Handler: metricsHandler(m, interval), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
+	server := &http.Server{Handler: metricsHandler(m, interval), ReadHeaderTimeout: 5 * time.Second,
+		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -58,7 +58,8 @@ func monitorProcess(t *testing.T, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(t.TempDir(), "lacuna") // testscript.Main runs a command by the name that the binary is called by
+	// testscript.Main runs a command by the name that the binary is called by
+	link := filepath.Join(t.TempDir(), "lacuna")
 	if err := os.Symlink(self, link); err != nil {
 		t.Skip(err)
 	}
@@ -76,7 +77,8 @@ func TestMonitorLogOutlivesSIGKILL(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text []byte
-		for began := time.Now(); bytes.Count(text, []byte("GPU-aaaa-0")) < 2 && time.Since(began) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+		for began := time.Now(); bytes.Count(text, []byte("GPU-aaaa-0")) < 2 &&
+			time.Since(began) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
 			text = unpacked(path)
 		}
 		_ = c.Process.Kill()
@@ -120,21 +122,31 @@ func fakeDriver(t *testing.T) string {
 		t.Skip("no C compiler: the stand-in for the driver's library cannot be built")
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command(cc, "-DFAKE_INIT=0", "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "../../capture/nvml/testdata/fake.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-DFAKE_INIT=0", "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"),
+		"../../capture/nvml/testdata/fake.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
 }
 
-// On a terminal views are drawn over each other within its width and height, and it is left as it was, by q and by a signal.
+// On a terminal views are drawn over each other within its width and height, and it is left as it was, by q and by a
+// signal.
 func TestMonitorOnTerminal(t *testing.T) {
 	for _, test := range []struct {
 		name          string
 		columns, rows uint16
 		end           func(outside *os.File, p *os.Process) error
 	}{
-		{"80 columns, q", 80, 24, func(outside *os.File, _ *os.Process) error { _, err := outside.WriteString("q"); return err }},
-		{"40 columns, 8 rows, Ctrl-C", 40, 8, func(outside *os.File, _ *os.Process) error { _, err := outside.WriteString("\x03"); return err }},
+		{"80 columns, q", 80, 24, func(outside *os.File, _ *os.Process) error {
+			_,
+				err := outside.WriteString("q")
+			return err
+		}},
+		{"40 columns, 8 rows, Ctrl-C", 40, 8, func(outside *os.File, _ *os.Process) error {
+			_,
+				err := outside.WriteString("\x03")
+			return err
+		}},
 		{"80 columns, SIGTERM", 80, 24, func(_ *os.File, p *os.Process) error { return p.Signal(syscall.SIGTERM) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -191,7 +203,8 @@ func TestFrame(t *testing.T) {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// checkScreen checks what was drawn: several frames, none wider or higher than the screen, and the usual screen at the end.
+// checkScreen checks what was drawn: several frames, none wider or higher than the screen, and the usual screen at
+// the end.
 func checkScreen(t *testing.T, drawn string, columns, rows int) {
 	t.Helper()
 	screen, rest, ok := strings.Cut(drawn, usualScreen)
@@ -231,7 +244,8 @@ func TestMetricsHandler(t *testing.T) {
 			if w.Code != want {
 				t.Errorf("%s: %d", path, w.Code)
 			}
-			if path == "/metrics" && (w.Header().Get("Content-Type") != prometheusType || !strings.Contains(w.Body.String(), "lacuna_gpu_power_watts{gpu=\"0\",uuid=\"\"} 300\n")) {
+			if path == "/metrics" && (w.Header().Get("Content-Type") != prometheusType ||
+				!strings.Contains(w.Body.String(), "lacuna_gpu_power_watts{gpu=\"0\",uuid=\"\"} 300\n")) {
 				t.Errorf("%v\n%s", w.Header(), w.Body)
 			}
 		}
@@ -243,7 +257,9 @@ func TestMetricsHandler(t *testing.T) {
 
 // The server ends when it is told to, and listens on this machine unless asked otherwise.
 func TestServeGPUs(t *testing.T) {
-	for in, want := range map[string]string{"9836": "127.0.0.1:9836", ":9836": "127.0.0.1:9836", "0.0.0.0:1": "0.0.0.0:1", "[::1]:5": "[::1]:5", "host:": "", "a:b:c": "", "abc": "", "99999": "", "host:-1": ""} {
+	for in, want := range map[string]string{"9836": "127.0.0.1:9836", ":9836": "127.0.0.1:9836",
+		"0.0.0.0:1": "0.0.0.0:1", "[::1]:5": "[::1]:5", "host:": "", "a:b:c": "", "abc": "", "99999": "",
+		"host:-1": ""} {
 		if got, err := listenAddress(in); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", in, got, err)
 		}
@@ -255,7 +271,8 @@ func TestServeGPUs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	var errs bytes.Buffer
-	if err := (&Env{Err: &errs}).serveGPUs(ctx, m, "0", time.Second); err != nil || !strings.Contains(errs.String(), "http://127.0.0.1:") {
+	if err := (&Env{Err: &errs}).serveGPUs(ctx, m, "0", time.Second); err != nil ||
+		!strings.Contains(errs.String(), "http://127.0.0.1:") {
 		t.Errorf("%v, %s", err, &errs)
 	}
 }

@@ -25,7 +25,8 @@ func nextSteps(r *report.Report, markersFree bool) []page.Advice {
 	}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Change != "" {
-			add("whatif "+pages.InputWord(r)+" "+f.Args(pages.ShellWord), "replays the first fix; lacuna whatif --list has others, and -x may be repeated")
+			add("whatif "+pages.InputWord(r)+" "+f.Args(pages.ShellWord),
+				"replays the first fix; lacuna whatif --list has others, and -x may be repeated")
 			break
 		}
 	}
@@ -69,13 +70,15 @@ func insideAdvice(r *report.Report) []page.Advice {
 	joined := "lacuna report " + pages.InputWord(r) + " --kernels kernels.ncu-rep"
 	if len(r.Inputs) > 1 || r.Inputs[0].Path == "-" { // kernel --from takes one file
 		return []page.Advice{
-			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise --launch-skip by the launches before the capture started"},
+			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise " +
+				"--launch-skip by the launches before the capture started"},
 			{Command: joined, Why: "then: why they are slow, and what that costs per step"},
 		}
 	}
 	return []page.Advice{
 		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", pages.InputWord(r), len(x.Kernels), program),
-			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are slow, and what that costs per step"},
+			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are " +
+				"slow, and what that costs per step"},
 		{Command: joined, Why: "the same, from a report of ncu that you have"},
 	}
 }

@@ -70,7 +70,8 @@ func (e *Env) runNcu(tool nsight.Tool, what nsight.Launches) (string, nsight.End
 		}
 		switch {
 		case trouble != nil && trouble.Code == nsight.TroubleClocks && what.Clock == nsight.ClockBase:
-			e.remark("%s: the program is run again with the clocks as they are (--clock-control none): times vary more from run to run", trouble.What)
+			e.remark("%s: the program is run again with the clocks as they are (--clock-control none): times vary "+
+				"more from run to run", trouble.What)
 			what.Clock = nsight.ClockNone
 			continue
 		case there && trouble != nil:
@@ -79,7 +80,8 @@ func (e *Env) runNcu(tool nsight.Tool, what nsight.Launches) (string, nsight.End
 		case trouble != nil:
 			return "", ending, fmt.Errorf("%s: %w", filepath.Base(tool.Path), trouble)
 		case !there && ending.Status != 0:
-			return "", ending, fmt.Errorf("%s ended with %s and ncu wrote no report", what.Program[0], endingWords(ending))
+			return "", ending, fmt.Errorf("%s ended with %s and ncu wrote no report", what.Program[0],
+				endingWords(ending))
 		case !there:
 			return "", ending, &nsight.EmptyError{Tool: "ncu", Path: report}
 		}
@@ -143,7 +145,9 @@ func (e *Env) follow(path string) func() {
 func (e *Env) ended(program string, x nsight.Ending) error {
 	switch {
 	case x.ByTool:
-		return &statusError{status: Wrong, err: fmt.Errorf("%s was ended by the profiler, which could not continue; the result covers what was profiled before", program)}
+		return &statusError{status: Wrong, err: fmt.Errorf(
+			"%s was ended by the profiler, which could not continue; the result covers what was profiled before",
+			program)}
 	case x.Status == 0:
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// jobText is a job of ranks without collectives, so that each has steps of its own, as one capture in text form: rank r computes
-// for gemmUs[r] µs a step on GPU r. Of only one rank it is what that rank's capture alone would be.
+// jobText is a job of ranks without collectives, so that each has steps of its own, as one capture in text form: rank
+// r computes for gemmUs[r] µs a step on GPU r. Of only one rank it is what that rank's capture alone would be.
 func jobText(gemmUs []int, only int) string {
 	var head, rows []string
 	events := make(map[int][]string)
@@ -23,7 +23,8 @@ func jobText(gemmUs []int, only int) string {
 		}
 		row++
 		head = append(head, fmt.Sprintf("process %d pid=%d rank=%d python", row, 100+r, r))
-		rows = append(rows, fmt.Sprintf("thread %d process=%d tid=%d", row, row, 100+r), fmt.Sprintf("device %d NVIDIA H200", r))
+		rows = append(rows, fmt.Sprintf("thread %d process=%d tid=%d", row, row, 100+r),
+			fmt.Sprintf("device %d NVIDIA H200", r))
 		for step := range 12 {
 			at, corr := 1000+step*(gemm+60), 3*step+1
 			events[at] = append(events[at],
@@ -91,8 +92,10 @@ func TestRankIsACapture(t *testing.T) {
 				args[i] = strings.Replace(a, ".txt", fmt.Sprint(rank)+".txt", 1)
 			}
 			second := Main(args, nil, &alone, &errs)
-			if got, want := namelessly(whole.String()), namelessly(alone.String()); got != want || first != second || len(want) < 100 {
-				t.Errorf("%s, rank %d: exit status %d and %d; of the whole:\n%s\nalone:\n%s", call, rank, first, second, got, want)
+			if got, want := namelessly(whole.String()), namelessly(alone.String()); got != want || first != second ||
+				len(want) < 100 {
+				t.Errorf("%s, rank %d: exit status %d and %d; of the whole:\n%s\nalone:\n%s", call, rank, first,
+					second, got, want)
 			}
 		}
 	}
@@ -114,12 +117,14 @@ func TestRankChosen(t *testing.T) {
 	told(t, Done, "check", "--save", "all.json", "slow.txt", "--rank", "0")
 	told(t, Done, "check", "--save", "one.json", "slow1.txt")
 	for _, tt := range []struct{ call, before, after, warning string }{
-		{"diff slow.txt fast.txt", "0.660", "0.380", "of ranks 0, 1 in slow.txt, rank 1 is taken: the one with the longest step; --rank takes another"},
+		{"diff slow.txt fast.txt", "0.660", "0.380",
+			"of ranks 0, 1 in slow.txt, rank 1 is taken: the one with the longest step; --rank takes another"},
 		{"diff slow.txt fast.txt", "0.660", "0.380", "rank 1 is taken of fast.txt, too"},
 		{"diff slow.txt fast.txt --rank 0", "0.360", "0.360", "as --rank says"},
 		{"diff slow0.txt fast.txt", "0.360", "0.360", "of ranks 0, 1 in fast.txt, rank 0 is taken: as of slow0.txt"},
 		{"diff all.json fast.txt", "0.360", "0.360", "as of slow.txt"},
-		{"diff one.json three.txt", "0.660", "0.380", "of ranks 0, 1, 2 in three.txt, rank 2 is taken: the one with"}, // it is of nobody's rank that is known
+		// it is of nobody's rank that is known
+		{"diff one.json three.txt", "0.660", "0.380", "of ranks 0, 1, 2 in three.txt, rank 2 is taken: the one with"},
 	} {
 		out, _ := told(t, Done, append(strings.Fields(tt.call), "--format", "json")...)
 		var d struct {
@@ -129,7 +134,8 @@ func TestRankChosen(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &d); err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprintf("%.3f", d.Step.Before) != tt.before || fmt.Sprintf("%.3f", d.Step.After) != tt.after || !strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
+		if fmt.Sprintf("%.3f", d.Step.Before) != tt.before || fmt.Sprintf("%.3f", d.Step.After) != tt.after ||
+			!strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
 			t.Errorf("%s: %+v", tt.call, d)
 		}
 	}
@@ -186,7 +192,8 @@ func TestRankInHistory(t *testing.T) {
 func TestRanksInInfo(t *testing.T) {
 	jobFiles(t)
 	out, _ := told(t, Done, "info", "slow.txt", "--width", "80")
-	for _, line := range []string{"  ranks       0, 1 of 2\n", "  rank 0  100    0       24       0         11          11  NVTX ranges\n", "  rank 1  101    1       24"} {
+	for _, line := range []string{"  ranks       0, 1 of 2\n",
+		"  rank 0  100    0       24       0         11          11  NVTX ranges\n", "  rank 1  101    1       24"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("info lacks %q:\n%s", line, out)
 		}

@@ -52,9 +52,10 @@ docs/capture.md covers torchrun, containers, Slurm and production jobs.`,
 		"lacuna record --with nsys --dry-run -- python train.py",
 		"lacuna record --print nvtx train.py",
 	},
-	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "with": withTools, "print": instrument.Kinds},
-	No:       "start or stop reached no program",
-	Sub:      []*Command{recordStartCommand, recordStopCommand, recordStatusCommand, recordPackCommand},
+	Complete: map[string]func() []string{"cuda-graph": graphLevels, "window": windowNames, "with": withTools,
+		"print": instrument.Kinds},
+	No:  "start or stop reached no program",
+	Sub: []*Command{recordStartCommand, recordStopCommand, recordStatusCommand, recordPackCommand},
 	Setup: func(flags *pflag.FlagSet) Run {
 		flags.SetInterspersed(false) // what follows the program is the program's, with or without --
 		c := &recordCall{
@@ -62,18 +63,27 @@ docs/capture.md covers torchrun, containers, Slurm and production jobs.`,
 			force:    forceFlag(flags),
 			delay:    flags.Duration("delay", 0, "start recording `TIME` (30s, 5m) after each process has started"),
 			duration: flags.Duration("duration", 0, "record for `TIME`, then let the program run on"),
-			steps:    flags.String("steps", "", "record only steps `A:B`: positions from 0, B excluded, of the NVTX ranges that --step-range names"),
-			window:   flags.String("window", "whole", "record `WHEN`: whole (always), or profiler (from cudaProfilerStart to cudaProfilerStop)"),
-			armed:    flags.Bool("armed", false, "record nothing until lacuna record start"),
-			graph:    flags.String("cuda-graph", "node", "record CUDA graphs at `LEVEL`: node (each kernel), or whole (each graph launch as one, at lower cost)"),
-			kinds: flags.String("kinds", "", "record only these `KINDS`, with commas, or all except those with - before them (default: all): "+strings.Join(recordKinds(), ", ")+
+			steps: flags.String("steps", "", "record only steps `A:B`: positions from 0, B excluded, of the "+
+				"NVTX ranges that --step-range names"),
+			window: flags.String("window", "whole",
+				"record `WHEN`: whole (always), or profiler (from cudaProfilerStart to cudaProfilerStop)"),
+			armed: flags.Bool("armed", false, "record nothing until lacuna record start"),
+			graph: flags.String("cuda-graph", "node",
+				"record CUDA graphs at `LEVEL`: node (each kernel), or whole (each graph launch as one, at "+
+					"lower cost)"),
+			kinds: flags.String("kinds", "", "record only these `KINDS`, with commas, or all except those with - "+
+				"before them (default: all): "+strings.Join(recordKinds(), ", ")+
 				"; these only if named, because they slow every CUDA call: "+strings.Join(recordSlowKinds(), ", ")),
-			sample:     flags.Int("sample", 0, "also sample the CPUs, `HZ` times per second (199), with Python functions from Python 3.12 on"),
-			noGPU:      flags.Bool("no-gpu-metrics", false, "do not record clocks, power, temperature and utilization of the GPUs"),
-			interval:   flags.Duration("interval", 100*time.Millisecond, "record the state of the GPUs every `TIME`"),
-			memory:     flags.Int("memory", 0, "use at most `MB` of buffers per process (default 256)"),
-			flush:      flags.Int("flush-ms", 0, "write to disk every `MS` milliseconds; a SIGKILL loses at most that much (default 500)"),
-			spoolDir:   flags.String("spool-dir", "", "keep spools in `DIR` until they are packed (default: beside FILE)"),
+			sample: flags.Int("sample", 0, "also sample the CPUs, `HZ` times per second (199), with Python "+
+				"functions from Python 3.12 on"),
+			noGPU: flags.Bool("no-gpu-metrics", false,
+				"do not record clocks, power, temperature and utilization of the GPUs"),
+			interval: flags.Duration("interval", 100*time.Millisecond, "record the state of the GPUs every `TIME`"),
+			memory:   flags.Int("memory", 0, "use at most `MB` of buffers per process (default 256)"),
+			flush: flags.Int("flush-ms", 0, "write to disk every `MS` milliseconds; a SIGKILL loses at most "+
+				"that much (default 500)"),
+			spoolDir: flags.String("spool-dir", "",
+				"keep spools in `DIR` until they are packed (default: beside FILE)"),
 			cupti:      flags.String("cupti", "", "use the libcupti at `PATH` instead of searching for one"),
 			yield:      flags.Bool("yield", false, "leave CUPTI to another tool in the program, and record the rest"),
 			recordView: viewFlags(flags),
@@ -126,7 +136,10 @@ func (c *recordCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	slow := time.AfterFunc(time.Second, func() { env.remark("preparing the capture agent; this takes seconds, only the first time") })
+	slow := time.AfterFunc(time.Second, func() {
+		env.remark(
+			"preparing the capture agent; this takes seconds, only the first time")
+	})
 	library, err := agent.Library(ctx, "")
 	slow.Stop()
 	if err != nil {
@@ -170,8 +183,9 @@ func (c *recordCall) options(env *Env, args []string) (record.Options, error) {
 	o := record.Options{
 		Args: args, Version: programVersion(), Overwrite: *c.force, SpoolDir: *c.spoolDir,
 		Kinds: *c.kinds, CUPTI: *c.cupti, Yield: *c.yield, WholeGraphs: *c.graph == "whole",
-		Flush: time.Duration(*c.flush) * time.Millisecond, MemoryMB: *c.memory, SampleHz: *c.sample, Interval: *c.interval,
-		In: env.In, Out: env.Out, Err: env.Err,
+		Flush: time.Duration(*c.flush) * time.Millisecond, MemoryMB: *c.memory, SampleHz: *c.sample,
+		Interval: *c.interval,
+		In:       env.In, Out: env.Out, Err: env.Err,
 		Notice: func(text string) { env.remark("%s", text) }, Progress: env.recordProgress(),
 	}
 	if _, err := strconv.Atoi(args[0]); err == nil && c.flags.Changed("sample") {

@@ -35,7 +35,8 @@ func packFlags(flags *pflag.FlagSet) recordPack {
 // run packs spools that were left behind, or that are still being written.
 func (c recordPack) run(ctx context.Context, env *Env, args []string) error {
 	if len(args) == 0 {
-		return errCall("record pack: no spools given; name the folder that a recording left, NAME.spools, or spools themselves")
+		return errCall("record pack: no spools given; name the folder that a recording left, NAME.spools, or " +
+			"spools themselves")
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(filepath.Clean(args[0])), ".spools"), ".spool")
 	file, err := c.into(ctx, env, args, stem+record.Extension)

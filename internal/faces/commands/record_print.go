@@ -28,11 +28,13 @@ func (o recordOther) runPrint(env *Env, c *recordCall, args []string) error {
 		return err
 	}
 	if len(args) == 0 {
-		env.remark("no script given: this is what to paste by hand; lacuna record --print %s SCRIPT.py finds the loop", kind)
+		env.remark("no script given: this is what to paste by hand; lacuna record --print %s SCRIPT.py finds the loop",
+			kind)
 		return env.write(func(w io.Writer) error { return writeText(w, instrument.Generic(kind)) })
 	}
 	if len(args) > 1 {
-		return errCall("record --print %s: want one script and nothing else, got %q too; lacuna record --print %s SCRIPT.py", kind, args[1], kind)
+		return errCall("record --print %s: want one script and nothing else, got %q too; lacuna record --print %s "+
+			"SCRIPT.py", kind, args[1], kind)
 	}
 	path := args[0]
 	before, err := readScript(env, path)
@@ -108,7 +110,8 @@ func (o recordOther) cannotPatch(env *Env, kind, path string, err error) error {
 		if err := env.write(func(w io.Writer) error { return writeText(w, hand.Advice) }); err != nil {
 			return err
 		}
-		return &statusError{NoVerdict, fmt.Errorf("%s: %w; what to paste by hand is printed instead of a patch", path, hand)}
+		return &statusError{NoVerdict, fmt.Errorf("%s: %w; what to paste by hand is printed instead of a patch", path,
+			hand)}
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

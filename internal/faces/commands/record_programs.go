@@ -44,8 +44,9 @@ func (c recordPrograms) choose(word string) ([]int, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, &statusError{status: No, err: fmt.Errorf("record %s: no recorded program runs here; start one with lacuna record --armed -- CMD. "+
-			"It can be reached once it has called CUDA or NVTX, from within the same container", word)}
+		return nil, &statusError{status: No, err: fmt.Errorf(
+			"record %s: no recorded program runs here; start one with lacuna record --armed -- CMD. "+
+				"It can be reached once it has called CUDA or NVTX, from within the same container", word)}
 	case len(found) > 1 && !*c.all:
 		return nil, errCall("record %s: which program? give --all, or --pid with one of %s", word, processList(found))
 	}

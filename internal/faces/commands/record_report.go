@@ -28,7 +28,8 @@ func viewFlags(flags *pflag.FlagSet) recordView {
 	return recordView{
 		noReport: flags.Bool("no-report", false, "only record; lacuna report FILE prints the report later"),
 		pattern: flags.String("step-range", "",
-			"steps are the ranges named `NAME`, or NAME* for a prefix (default: step, iter, iteration, batch and a number)"),
+			"steps are the ranges named `NAME`, or NAME* for a prefix (default: step, iter, iteration, batch and a "+
+				"number)"),
 	}
 }
 
@@ -40,8 +41,8 @@ func programVersion() string {
 	return "(devel)"
 }
 
-// recordProgress tells on a terminal where a recording stands, in lines of their own: the program writes there too. Often at
-// first, then seldom: after 2, 5, 10, 20, 30 s and then each minute.
+// recordProgress tells on a terminal where a recording stands, in lines of their own: the program writes there too.
+// Often at first, then seldom: after 2, 5, 10, 20, 30 s and then each minute.
 func (e *Env) recordProgress() func(record.Progress) {
 	f, ok := terminal(e.Err)
 	if !ok || e.quiet {
@@ -88,7 +89,8 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 	if r.Failed != nil && !exists(r.Spools) {
 		failed = fmt.Errorf("record: %w; %s was removed, and the recording with it", r.Failed, r.Spools)
 	} else if r.Failed != nil {
-		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed, r.Spools, pages.ShellWord(r.Spools))
+		failed = fmt.Errorf("record: %w; what was recorded is in %s: lacuna record pack %s -o FILE", r.Failed,
+			r.Spools, pages.ShellWord(r.Spools))
 	} else {
 		env.remark("recorded %.1f s in %s (%s)", r.Elapsed.Seconds(), r.Path, record.Size(r.Bytes))
 		if len(r.Contents.Agents) > 0 {
@@ -104,8 +106,8 @@ func (c *recordCall) ending(ctx context.Context, env *Env, r *record.Result) err
 	return nil
 }
 
-// report prints the report of recordings to stderr, unless nobody wants it; latest: of what was recorded last. What goes wrong with
-// it takes nothing from the recording.
+// report prints the report of recordings to stderr, unless nobody wants it; latest: of what was recorded last. What
+// goes wrong with it takes nothing from the recording.
 func (c recordView) report(ctx context.Context, env *Env, paths []string, latest bool) {
 	call := "lacuna report"
 	for _, path := range paths {

@@ -55,7 +55,8 @@ func (c *recordStop) run(ctx context.Context, env *Env, _ []string) error {
 	}
 	dirs, spools := spoolsOf(said)
 	if len(dirs) == 0 {
-		return &statusError{status: No, err: errors.New("record stop: nothing was recorded; start with lacuna record start")}
+		return &statusError{status: No, err: errors.New(
+			"record stop: nothing was recorded; start with lacuna record start")}
 	}
 	var files []string
 	for _, dir := range dirs {
@@ -63,10 +64,12 @@ func (c *recordStop) run(ctx context.Context, env *Env, _ []string) error {
 		if beside := filepath.Join(dir, record.RecorderSpool); exists(beside) {
 			in = append(in, beside)
 		}
-		name := fmt.Sprintf("%s-until-%s%s", strings.TrimSuffix(filepath.Base(dir), ".spools"), time.Now().Format("150405"), record.Extension)
+		name := fmt.Sprintf("%s-until-%s%s", strings.TrimSuffix(filepath.Base(dir), ".spools"),
+			time.Now().Format("150405"), record.Extension)
 		file, err := c.pack.into(ctx, env, in, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("record stop: %w: it was removed while it was written; to record again, start the program again", err)
+			return fmt.Errorf("record stop: %w: it was removed while it was written; to record again, start the "+
+				"program again", err)
 		}
 		if err != nil {
 			return fmt.Errorf("record stop: %w", err)
@@ -84,7 +87,8 @@ func (c *recordStop) checkStop(ctx context.Context, env *Env) error {
 		return err
 	}
 	if dirs, _ := spoolsOf(said); len(dirs) > 1 {
-		return errCall("-o %s: these programs belong to %d recordings, one file each; leave -o out, or name one program with --pid", env.output, len(dirs))
+		return errCall("-o %s: these programs belong to %d recordings, one file each; leave -o out, or name one "+
+			"program with --pid", env.output, len(dirs))
 	}
 	output, err := env.recordingOutput()
 	if err == nil {

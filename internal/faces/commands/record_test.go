@@ -28,7 +28,8 @@ func TestRecordScripts(t *testing.T) {
 		}
 	}
 	run("sh", filepath.Join(root, "agent/test/build_fakes.sh"), built, "130000")
-	run("cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", filepath.Join(root, "agent/test"), "-o", filepath.Join(built, "loop"),
+	run("cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", filepath.Join(root, "agent/test"), "-o",
+		filepath.Join(built, "loop"),
 		"testdata/record/loop.c", "-L"+built, "-lcuda", "-ldl", "-pthread")
 	cache, err := os.UserCacheDir() // the agent is compiled once for all scripts, and for the next time
 	if err != nil {

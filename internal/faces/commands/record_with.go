@@ -28,13 +28,15 @@ type recordOther struct {
 
 func recordOtherFlags(flags *pflag.FlagSet) recordOther {
 	return recordOther{
-		with:     flags.String("with", "", "record with NVIDIA's `TOOL` instead, nsys or ncu (single kernels), and print the report"),
-		args:     flags.String("with-args", "", "--with: more `OPTIONS` for the tool"),
-		dry:      flags.Bool("dry-run", false, "--with: only print the command"),
-		kernel:   flags.String("kernel", "", "--with ncu: only kernels whose function matches `REGEX`"),
-		skip:     flags.Int("launch-skip", 0, "--with ncu: skip the first `N` launches that match"),
-		count:    flags.Int("launch-count", 0, "--with ncu: profile `N` launches (default: all)"),
-		print:    flags.String("print", "", "record nothing; print a patch that makes the steps of a script visible: `KIND` is torch or nvtx"),
+		with: flags.String("with", "", "record with NVIDIA's `TOOL` instead, nsys or ncu (single kernels), and "+
+			"print the report"),
+		args:   flags.String("with-args", "", "--with: more `OPTIONS` for the tool"),
+		dry:    flags.Bool("dry-run", false, "--with: only print the command"),
+		kernel: flags.String("kernel", "", "--with ncu: only kernels whose function matches `REGEX`"),
+		skip:   flags.Int("launch-skip", 0, "--with ncu: skip the first `N` launches that match"),
+		count:  flags.Int("launch-count", 0, "--with ncu: profile `N` launches (default: all)"),
+		print: flags.String("print", "", "record nothing; print a patch that makes the steps of a script "+
+			"visible: `KIND` is torch or nvtx"),
 		line:     flags.Int("line", 0, "--print: the loop that begins at line `N`"),
 		function: flags.String("function", "", "--print: a loop in the function `NAME`"),
 		whole:    flags.Bool("whole", false, "--print: the whole changed script, not the patch"),
@@ -64,7 +66,8 @@ func (o recordOther) run(ctx context.Context, env *Env, c *recordCall, args []st
 	case *o.with != "":
 		return true, o.runWith(ctx, env, c, args)
 	case *o.dry || *o.kernel != "" || *o.args != "" || *o.skip != 0 || *o.count != 0:
-		return true, errCall("record: --dry-run, --with-args, --kernel, --launch-skip and --launch-count go with --with nsys or --with ncu")
+		return true, errCall("record: --dry-run, --with-args, --kernel, --launch-skip and --launch-count go with " +
+			"--with nsys or --with ncu")
 	case *o.line != 0 || *o.function != "" || *o.whole:
 		return true, errCall("record: --line, --function and --whole go with --print torch or --print nvtx")
 	}
@@ -75,7 +78,8 @@ func (o recordOther) run(ctx context.Context, env *Env, c *recordCall, args []st
 func (c *recordCall) takesOnly(env *Env, use, flags string) (err error) {
 	taken := strings.Fields(flags)
 	c.flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(taken, f.Name) && !strings.HasPrefix(use, "--"+f.Name+" ") && env.root.PersistentFlags().Lookup(f.Name) == nil && err == nil {
+		if !slices.Contains(taken, f.Name) && !strings.HasPrefix(use, "--"+f.Name+" ") &&
+			env.root.PersistentFlags().Lookup(f.Name) == nil && err == nil {
 			err = errCall("record %s: takes no --%s; it takes --%s", use, f.Name, strings.Join(taken, " --"))
 		}
 	})
@@ -88,13 +92,15 @@ func (o recordOther) runWith(ctx context.Context, env *Env, c *recordCall, progr
 		return err
 	}
 	if len(program) == 0 {
-		return errCall("record --with %s: no program given; try lacuna record --with %s -- python train.py", *o.with, *o.with)
+		return errCall("record --with %s: no program given; try lacuna record --with %s -- python train.py", *o.with,
+			*o.with)
 	}
 	if err := c.takesOnly(env, "--with "+*o.with, withFlags(*o.with)); err != nil {
 		return err
 	}
 	if *c.kinds != "" && *c.kinds != "memory" {
-		return errCall("record --with nsys --kinds %s: nsys records kernels, copies, CUDA calls and synchronisations, and cannot leave any out; it can add device memory: --kinds memory", *c.kinds)
+		return errCall("record --with nsys --kinds %s: nsys records kernels, copies, CUDA calls and "+
+			"synchronisations, and cannot leave any out; it can add device memory: --kinds memory", *c.kinds)
 	}
 	if err := c.limits(); err != nil {
 		return err
@@ -110,8 +116,10 @@ func (o recordOther) runWith(ctx context.Context, env *Env, c *recordCall, progr
 	if err != nil {
 		return err
 	}
-	opt := withOptions{output: strings.TrimSuffix(path, ".lacuna"), force: *c.force, memory: *c.kinds == "memory", window: *c.window, steps: *c.steps,
-		pattern: *c.pattern, delay: *c.delay, duration: *c.duration, kernel: *o.kernel, skip: *o.skip, count: *o.count, dry: *o.dry, noReport: *c.noReport || env.quiet}
+	opt := withOptions{output: strings.TrimSuffix(path, ".lacuna"), force: *c.force, memory: *c.kinds == "memory",
+		window: *c.window, steps: *c.steps,
+		pattern: *c.pattern, delay: *c.delay, duration: *c.duration, kernel: *o.kernel, skip: *o.skip, count: *o.count,
+		dry: *o.dry, noReport: *c.noReport || env.quiet}
 	if c.flags.Changed("cuda-graph") {
 		opt.graph = *c.graph
 	}
@@ -192,7 +200,8 @@ func (e *Env) recordNsys(ctx context.Context, opt withOptions, program, more []s
 
 // timeline is what nsys is to record, and which of its steps are told.
 func (o withOptions) timeline(program, more []string) (nsight.Timeline, engine.StepOptions, error) {
-	what := nsight.Timeline{Output: o.output, Program: program, Memory: o.memory, Delay: o.delay, Duration: o.duration, Extra: more}
+	what := nsight.Timeline{Output: o.output, Program: program, Memory: o.memory, Delay: o.delay, Duration: o.duration,
+		Extra: more}
 	for _, end := range []string{".sqlite", ".nsys-rep"} {
 		what.Output = strings.TrimSuffix(what.Output, end)
 	}
@@ -249,7 +258,8 @@ func (e *Env) recordNcu(ctx context.Context, opt withOptions, program, more []st
 	}
 	e.remark("profiling with %s", tool)
 	if what.Count == 0 {
-		e.remark("every launch that matches is profiled, and each is run about 40 times; limit them with --launch-count, or let lacuna kernel --from TRACE choose the hot ones")
+		e.remark("every launch that matches is profiled, and each is run about 40 times; limit them with " +
+			"--launch-count, or let lacuna kernel --from TRACE choose the hot ones")
 	}
 	path, ending, err := e.runNcu(tool, what)
 	if err != nil {
@@ -266,10 +276,12 @@ func (e *Env) recordNcu(ctx context.Context, opt withOptions, program, more []st
 
 // launches is what ncu is to profile.
 func (o withOptions) launches(program, more []string) (nsight.Launches, error) {
-	what := nsight.Launches{Output: strings.TrimSuffix(o.output, ".ncu-rep"), Program: program, Name: o.kernel, Skip: o.skip, Count: o.count, Clock: nsight.ClockBase, Extra: more}
+	what := nsight.Launches{Output: strings.TrimSuffix(o.output, ".ncu-rep"), Program: program, Name: o.kernel,
+		Skip: o.skip, Count: o.count, Clock: nsight.ClockBase, Extra: more}
 	switch {
 	case strings.HasSuffix(o.pattern, "*"):
-		return what, errCall("record --with ncu --step-range %s: ncu takes one range by its full name, such as --step-range step_12", o.pattern)
+		return what, errCall("record --with ncu --step-range %s: ncu takes one range by its full name, such as "+
+			"--step-range step_12", o.pattern)
 	case o.window == "profiler":
 		what.Extra = append([]string{"--profile-from-start", "off"}, what.Extra...)
 	}
@@ -295,7 +307,8 @@ func (e *Env) tellKernels(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := page.WriteText(e.Err, pages.Kernel(r, kernelNext(r), pages.KernelDetail{Top: usualTop}), e.layout()); err != nil {
+	if err := page.WriteText(e.Err, pages.Kernel(r, kernelNext(r), pages.KernelDetail{Top: usualTop}),
+		e.layout()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

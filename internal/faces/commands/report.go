@@ -45,12 +45,16 @@ that costs per step.`,
 	NoVerdict: "what --fail-on names cannot be judged",
 	Setup: func(flags *pflag.FlagSet) Run {
 		view := reportFlags(flags)
-		steps := flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not removed")
+		steps := flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not "+
+			"removed")
 		pattern := flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/")
 		rank := optionalInt(flags, "rank", "only rank `N`, if there are several")
-		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings still cover the whole process")
-		kernels := flags.StringArray("kernels", nil, "add a kernel `REPORT` of ncu on the same program: why hot kernels are slow; may be repeated")
-		failOn := flags.StringSlice("fail-on", nil, "exit with 1 if there is a finding of `RULE`, or of at least this severity: high, medium or low")
+		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings still cover the whole "+
+			"process")
+		kernels := flags.StringArray("kernels", nil,
+			"add a kernel `REPORT` of ncu on the same program: why hot kernels are slow; may be repeated")
+		failOn := flags.StringSlice("fail-on", nil,
+			"exit with 1 if there is a finding of `RULE`, or of at least this severity: high, medium or low")
 		return func(ctx context.Context, env *Env, args []string) error {
 			if err := view.check(); err != nil {
 				return err

@@ -39,7 +39,8 @@ each.
 	No: "the capture has no data for one of the tables",
 	Setup: func(flags *pflag.FlagSet) Run {
 		call := statsCall{
-			names:  flags.StringArrayP("tables", "r", nil, "print `TABLE[,TABLE...]` (default: the usual tables that have data)"),
+			names: flags.StringArrayP("tables", "r", nil,
+				"print `TABLE[,TABLE...]` (default: the usual tables that have data)"),
 			list:   flags.Bool("list", false, "list all tables"),
 			format: flags.String("format", "text", "output `FORMAT`: text, csv, json or markdown"),
 			limit:  flags.Int("limit", 0, "print at most `N` rows of each table (default all)"),
@@ -141,7 +142,8 @@ func (c statsCall) usual(ctx context.Context, env *Env, args []string) error {
 	}
 	sheets = slices.DeleteFunc(sheets, func(s tables.Sheet) bool { return len(s.Rows.Rows) == 0 })
 	if len(sheets) == 0 {
-		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what the capture holds", args[0], pages.ShellWord(args[0]))
+		return fmt.Errorf("%s: none of the usual tables has rows; lacuna info %s shows what the capture holds",
+			args[0], pages.ShellWord(args[0]))
 	}
 	env.remark("no -r given: printing %s; lacuna stats --list has all tables", sheetNames(sheets))
 	return c.write(env, sheets)
@@ -194,7 +196,8 @@ func parseRequest(text string) (engine.Request, error) {
 		case at < 0 && len(table.Args) == 0:
 			return r, errCall("-r %s: %s takes no options, got %q", text, name, key)
 		case at < 0:
-			return r, errCall("-r %s: %s has no option %q; options are %s", text, name, key, strings.Join(argForms(table), ", "))
+			return r, errCall("-r %s: %s has no option %q; options are %s", text, name, key,
+				strings.Join(argForms(table), ", "))
 		case table.Args[at].Value != "" && !given:
 			return r, errCall("-r %s: %s needs a value: %s", text, key, argForms(table)[at])
 		case table.Args[at].Value == "" && given:
@@ -248,7 +251,8 @@ func findTable(name string) (*tables.Table, error) {
 // usualRequests is what is printed when nobody says what: what Nsight Systems prints first, and PyTorch's operators.
 func usualRequests() []engine.Request {
 	var out []engine.Request
-	for _, name := range []string{"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "op_sum"} {
+	for _, name := range []string{"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum",
+		"cuda_gpu_mem_size_sum", "op_sum"} {
 		if t, err := findTable(name); err == nil {
 			out = append(out, engine.Request{Table: t, Args: tables.Args{}})
 		}
@@ -257,7 +261,8 @@ func usualRequests() []engine.Request {
 }
 
 // fill reads the inputs and answers the requests. What a capture lacks is told in missing; other errors end it.
-func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []engine.Request, opt engine.StepOptions) ([]tables.Sheet, []error, error) {
+func (e *Env) fill(ctx context.Context, paths []string, rank int, asked []engine.Request,
+	opt engine.StepOptions) ([]tables.Sheet, []error, error) {
 	return e.openJob(paths, opt, rank).Tables(ctx, asked)
 }
 

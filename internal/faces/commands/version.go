@@ -39,6 +39,7 @@ func printVersion(w io.Writer) error {
 			revision = " (" + revision[:min(len(revision), 12)] + dirty + ")"
 		}
 	}
-	_, err := fmt.Fprintf(w, "lacuna %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(w, "lacuna %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	return err
 }

@@ -50,7 +50,8 @@ capture.
 			changes: flags.StringArrayP("change", "x", nil, "apply `CHANGE`; may be repeated"),
 			list:    flags.Bool("list", false, "list all changes"),
 			format:  flags.String("format", "text", "output `FORMAT`: text, json or markdown"),
-			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not removed"),
+			steps: flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are "+
+				"not removed"),
 			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
 			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}

@@ -114,7 +114,10 @@ func rangesOf(ctx context.Context, path string) []string {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(names, func(text string) bool { return len(text) > 60 || strings.ContainsAny(text, "\n\t") })
+	return slices.DeleteFunc(names, func(text string) bool {
+		return len(text) > 60 ||
+			strings.ContainsAny(text, "\n\t")
+	})
 }
 
 // completer finds the values of a flag that may stand for a word, given the call's other words.

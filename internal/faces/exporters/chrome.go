@@ -229,6 +229,7 @@ func (c *chromeWriter) links() {
 	l := &c.t.Links
 	for i := range l.Len() {
 		from, to := c.host(at(l.FromThread, i, model.NoThread), ""), c.host(at(l.ToThread, i, model.NoThread), "")
-		c.arrow("fwdbwd", c.tracks[from].pid, c.tracks[from].tid, at(l.FromNs, i, 0), c.tracks[to].pid, c.tracks[to].tid, at(l.ToNs, i, 0))
+		c.arrow("fwdbwd", c.tracks[from].pid, c.tracks[from].tid, at(l.FromNs, i, 0), c.tracks[to].pid,
+			c.tracks[to].tid, at(l.ToNs, i, 0))
 	}
 }

@@ -132,7 +132,10 @@ func checkChrome(t *testing.T, trace *model.Trace) chromeJSON {
 		if !named[l] {
 			t.Errorf("track %d of %d has no name", l.tid, l.pid)
 		}
-		slices.SortFunc(list, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+		slices.SortFunc(list, func(a, b span) int {
+			return cmp.Or(cmp.Compare(a.start, b.start),
+				cmp.Compare(b.end, a.end))
+		})
 		var open []span
 		for _, s := range list {
 			for len(open) > 0 && open[len(open)-1].end <= s.start {
@@ -175,8 +178,10 @@ func TestChrome(t *testing.T) {
 			where[e.Name] = tracks[fmt.Sprint(e.Pid, "/0")] + ": " + tracks[fmt.Sprint(e.Pid, "/", e.Tid)]
 		}
 		if e.Name == "ncclDevKernel_AllReduce" {
-			want := map[string]any{"correlation": json.Number("5"), "gridx": json.Number("2"), "gridy": json.Number("3"), "gridz": json.Number("4"),
-				"registers": json.Number("40"), "collective_name": "allreduce", "collective_group": "default", "collective_seq": json.Number("4"), "collective_groupsize": json.Number("8")}
+			want := map[string]any{"correlation": json.Number("5"), "gridx": json.Number("2"),
+				"gridy": json.Number("3"), "gridz": json.Number("4"),
+				"registers": json.Number("40"), "collective_name": "allreduce", "collective_group": "default",
+				"collective_seq": json.Number("4"), "collective_groupsize": json.Number("8")}
 			if fmt.Sprint(e.Args) != fmt.Sprint(want) || e.Ts != "0.200" || e.Dur != "0.100" {
 				t.Errorf("kernel is %+v\nwant args %v", e, want)
 			}
@@ -212,7 +217,8 @@ func TestChromeOverlaps(t *testing.T) {
 		for i := range 300 {
 			start, dur := random.Intn(1000), random.Intn(1+random.Intn(2000))
 			fmt.Fprintf(&b, "kernel s%d c%d %d+%d k%d\n", random.Intn(2), i, start, dur, i)
-			fmt.Fprintf(&b, "op t%d %d+%d o%d\ncall t%d c%d %d+%d call\n", 1+random.Intn(2), start, dur, i, 1+random.Intn(2), i, start, dur/3)
+			fmt.Fprintf(&b, "op t%d %d+%d o%d\ncall t%d c%d %d+%d call\n", 1+random.Intn(2), start, dur, i, 1+
+				random.Intn(2), i, start, dur/3)
 		}
 		trace, err := evtext.Parse(b.String())
 		if err != nil {
@@ -228,11 +234,13 @@ func TestChromeOverlaps(t *testing.T) {
 func TestChromeCorpus(t *testing.T) {
 	root := golden.Corpus(t)
 	var paths []string
-	for _, f := range []string{"system/llm_decode/fixed/torch.json.gz", "public/nsys/pipit-cloverleaf/capture.sqlite.zst", "public/nsys/darknet-cudnn-gtx1650/capture.sqlite.zst"} {
+	for _, f := range []string{"system/llm_decode/fixed/torch.json.gz",
+		"public/nsys/pipit-cloverleaf/capture.sqlite.zst", "public/nsys/darknet-cudnn-gtx1650/capture.sqlite.zst"} {
 		paths = append(paths, filepath.Join(root, f))
 	}
 	if os.Getenv("LACUNA_CORPUS") == "all" {
-		paths = append(golden.CorpusFiles(t, "public/kineto", ".json.gz", ".json"), golden.CorpusFiles(t, "public/nsys", ".sqlite.zst")...)
+		paths = append(golden.CorpusFiles(t, "public/kineto", ".json.gz", ".json"),
+			golden.CorpusFiles(t, "public/nsys", ".sqlite.zst")...)
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
@@ -250,7 +258,8 @@ func TestChromeEmpty(t *testing.T) { checkChrome(t, &model.Trace{}) }
 func BenchmarkChrome(b *testing.B) {
 	var text strings.Builder
 	for i := range 100_000 {
-		fmt.Fprintf(&text, "call c%d %d+5000 cudaLaunchKernel\nkernel s7 c%d grid=64x1x1 %d+9000 gemm\n", i, i*10000, i, i*10000+6000)
+		fmt.Fprintf(&text, "call c%d %d+5000 cudaLaunchKernel\nkernel s7 c%d grid=64x1x1 %d+9000 gemm\n", i, i*10000,
+			i, i*10000+6000)
 	}
 	trace, err := evtext.Parse(text.String())
 	if err != nil {

@@ -131,7 +131,8 @@ func (c *chromeWriter) findStream(key trackKey) int {
 		if id := [2]uint32{device, stream}; label == "" && c.owners[id].kind == hostTrack {
 			c.owners[id] = key
 		}
-		t := chromeTrack{pid: c.gpu(process, device), tid: c.ownTid(), name: fmt.Sprintf("stream %d", stream), nests: label != ""}
+		t := chromeTrack{pid: c.gpu(process, device), tid: c.ownTid(), name: fmt.Sprintf("stream %d", stream),
+			nests: label != ""}
 		if stream == model.NoStream {
 			t.name = "all streams"
 		}

@@ -16,7 +16,8 @@ var css string
 func WriteHTML(w io.Writer, p *Page) error {
 	h := &hypertext{}
 	title := cmp.Or(Printable(p.Title.String()), "lacuna")
-	h.raw("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n")
+	h.raw("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" " +
+		"content=\"width=device-width\">\n")
 	h.raw("<title>" + html.EscapeString(title) + "</title>\n<style>\n" + css + "</style>\n<main>\n")
 	if !p.Title.Empty() {
 		h.raw("<h1>" + h.inline(p.Title) + "</h1>\n")
@@ -205,7 +206,8 @@ func places(at []Place) string {
 
 // styleClass is the class of a style.
 func styleClass(s Style) string {
-	return map[Style]string{Bold: "bold", Dim: "dim", Red: "bad", Green: "good", Magenta: "warn", Cyan: "info", Alarm: "bad bold"}[s]
+	return map[Style]string{Bold: "bold", Dim: "dim", Red: "bad", Green: "good", Magenta: "warn", Cyan: "info",
+		Alarm: "bad bold"}[s]
 }
 
 func (h *hypertext) prose(p Prose) {

@@ -15,7 +15,8 @@ func (h *hypertext) breakdown(b Breakdown) {
 		}
 	}
 	var svg strings.Builder
-	fmt.Fprintf(&svg, `<svg class="bar" viewBox="0 0 %.0f %d" preserveAspectRatio="none" role="img" aria-label="%s">`, width, height, h.text(b.Total.Name.String()))
+	fmt.Fprintf(&svg, `<svg class="bar" viewBox="0 0 %.0f %d" preserveAspectRatio="none" role="img" aria-label="%s">`,
+		width, height, h.text(b.Total.Name.String()))
 	at := 0.0
 	var rows [][]Text
 	for _, p := range b.Parts {
@@ -35,7 +36,8 @@ func (h *hypertext) breakdown(b Breakdown) {
 	svg.WriteString("</svg>")
 	h.element("p", "", svg.String())
 	rows = append(rows, []Text{Of(Strong, b.Total.Name.String()), Of(Strong, b.Total.Figure), T(b.Total.Share)})
-	h.table(Table{Columns: []Column{{Head: "part"}, {Head: "ms", Right: true}, {Head: "% of " + b.Of, Right: true}}, Rows: rows})
+	h.table(Table{Columns: []Column{{Head: "part"}, {Head: "ms", Right: true}, {Head: "% of " + b.Of, Right: true}},
+		Rows: rows})
 }
 
 // partClass is the class of a part of a bar.

@@ -79,7 +79,8 @@ func (l Layout) Clean(s string) string {
 func Printable(s string) string { return escape(s, false) }
 
 // inASCII is how the characters that our own texts use are written where only ASCII can be shown.
-var inASCII = map[rune]string{'µ': "u", 'μ': "u", '…': "...", '→': "->", '×': "x", '°': "", '–': "-", '≥': ">=", '≤': "<=", '·': ".", '●': "*"}
+var inASCII = map[rune]string{'µ': "u", 'μ': "u", '…': "...", '→': "->", '×': "x", '°': "", '–': "-", '≥': ">=",
+	'≤': "<=", '·': ".", '●': "*"}
 
 // escape is Printable, for a terminal that only shows ASCII if ascii.
 func escape(s string, ascii bool) string {

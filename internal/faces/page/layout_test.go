@@ -60,7 +60,8 @@ func TestShares(t *testing.T) {
 
 // A sentence begins with a capital letter where it begins with a small one of ours.
 func TestSentence(t *testing.T) {
-	for in, want := range map[string]string{"it is so": "It is so.", "Really?": "Really?", "µs are short": "µs are short.", "矩": "矩.", "": ""} {
+	for in, want := range map[string]string{"it is so": "It is so.", "Really?": "Really?",
+		"µs are short": "µs are short.", "矩": "矩.", "": ""} {
 		if got := Sentence(T(in)).String(); got != want {
 			t.Errorf("Sentence(%q) = %q, want %q", in, got, want)
 		}

@@ -295,7 +295,8 @@ func (m *markdown) breakdown(b Breakdown) {
 		rows = append(rows, []Text{name, T(p.Figure), T(p.Share)})
 	}
 	rows = append(rows, []Text{Of(Strong, b.Total.Name.String()), Of(Strong, b.Total.Figure), T(b.Total.Share)})
-	m.table(Table{Columns: []Column{{Head: "part"}, {Head: "ms per step", Right: true}, {Head: "% of " + b.Of, Right: true}}, Rows: rows})
+	m.table(Table{Columns: []Column{{Head: "part"}, {Head: "ms per step", Right: true},
+		{Head: "% of " + b.Of, Right: true}}, Rows: rows})
 }
 
 func (m *markdown) spark(s Spark) {

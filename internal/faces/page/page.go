@@ -24,7 +24,8 @@ type Section struct {
 	Fold  bool // Markdown and HTML show it on a click
 	// OneLine shortens the title to one line of the text form.
 	OneLine bool
-	// InHead puts the title into the head of the first column of the table that follows, where text is laid out in columns.
+	// InHead puts the title into the head of the first column of the table that follows, where text is laid out in
+	// columns.
 	InHead bool
 	Blocks []Block
 }

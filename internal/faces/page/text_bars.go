@@ -32,7 +32,8 @@ func (t *text) breakdown(b Breakdown) {
 		if r.Block != "" {
 			mark = t.Paint(r.Style, t.Pick(r.Block, r.ASCII))
 		}
-		t.line(fmt.Sprintf("  %s %s  %*s ms  %5s %%", mark, Pad(t.Fit(names[i], label), label, false), width, r.Figure, r.Share))
+		t.line(fmt.Sprintf("  %s %s  %*s ms  %5s %%", mark, Pad(t.Fit(names[i], label), label, false), width, r.Figure,
+			r.Share))
 	}
 }
 
@@ -115,7 +116,8 @@ func (t *text) spark(s Spark) {
 // heightBlocks are eight heights.
 var heightBlocks = [...]string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
-// Heights draws values as heights from zero, at most width of them: of more, each column shows the largest of its share.
+// Heights draws values as heights from zero, at most width of them: of more, each column shows the largest of its
+// share.
 func Heights(values []float64, width int) string {
 	if len(values) == 0 || width <= 0 {
 		return ""
@@ -167,7 +169,8 @@ func (t *text) meters(m Meters) {
 	}
 	width = max(width, 4)
 	for i, r := range m.Rows {
-		line := fmt.Sprintf("    %s  %s  %5s %%", Pad(t.Fit(names[i], label), label, false), t.meter(r.Share, width, r.Style), r.Figure)
+		line := fmt.Sprintf("    %s  %s  %5s %%", Pad(t.Fit(names[i], label), label, false),
+			t.meter(r.Share, width, r.Style), r.Figure)
 		used := 4 + label + 2 + width + 2 + figures
 		if room := t.Columns() - used - 2; !r.Note.Empty() && room >= 8 {
 			line += "  " + t.Paint(Dim, t.Fit(t.cell(r.Note), room))
@@ -199,6 +202,7 @@ func (t *text) bars(b Bars) {
 			n = max(1, int(math.Round(r.Value/largest*float64(room))))
 		}
 		bar := t.Paint(r.Style, strings.Repeat(t.Pick("█", "#"), n)) + strings.Repeat(" ", room-n)
-		t.line(fmt.Sprintf("  %s  %s  %*s %s", Pad(t.Fit(names[i], label), label, false), bar, figures, r.Figure, b.Unit))
+		t.line(fmt.Sprintf("  %s  %s  %*s %s", Pad(t.Fit(names[i], label), label, false), bar, figures, r.Figure,
+			b.Unit))
 	}
 }

@@ -54,7 +54,8 @@ func (t *text) table(x Table) {
 		t.aside(x.More)
 	}
 	if len(g.dropped) > 0 {
-		t.aside("not shown at this width: " + t.Clean(strings.Join(g.dropped, ", ")) + "; use a wider --width, or --format csv")
+		t.aside("not shown at this width: " + t.Clean(strings.Join(g.dropped, ", ")) +
+			"; use a wider --width, or --format csv")
 	}
 	for _, n := range x.Notes {
 		t.aside(t.cell(n))

@@ -38,7 +38,8 @@ func TestBenchGoldens(t *testing.T) {
 	r := benchResult()
 	r.Programs[1].Command = "./new \x1b[31m<b>|"
 	text := textOf(t, Bench(r), page.Layout{Width: 90})
-	for _, want := range []string{"before  ./old 'a b': 5 runs, 1 warm-up run left out\n", "\nA step is 11.0 ms (was 10.0 ms), +10 % (", "): slower.\n",
+	for _, want := range []string{"before  ./old 'a b': 5 runs, 1 warm-up run left out\n",
+		"\nA step is 11.0 ms (was 10.0 ms), +10 % (", "): slower.\n",
 		"SM clock, MHz    1980  1965 to 1995   1650  1635 to 1665",
 		"clock throttling: after in 5 of 5 runs; first: power cap in 50 % of the samples",
 		"the clocks differ: 1980 MHz before, 1650 after"} {

@@ -32,7 +32,8 @@ func Check(r *gate.Result) *page.Page {
 	}
 	if len(r.Measures) > 0 {
 		p.Add(page.Gap{}, page.Prose{Small: true,
-			Text: page.Sayf("Limits are set by a flag (%s) or in lacuna.yaml; --calibrate learns them from unchanged runs.",
+			Text: page.Sayf("Limits are set by a flag (%s) or in lacuna.yaml; --calibrate learns them from "+
+				"unchanged runs.",
 				page.Of(page.Word, r.Measures[0].Override))})
 	}
 	return p

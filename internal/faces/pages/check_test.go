@@ -18,7 +18,8 @@ func TestCheckGoldens(t *testing.T) {
 	for i := range r.Measures {
 		seen = append(seen, r.Measures[i].Verdict)
 	}
-	for _, v := range []gate.Verdict{gate.Pass, gate.Improvement, gate.Regression, gate.Inconclusive, gate.NotComparable} {
+	for _, v := range []gate.Verdict{gate.Pass, gate.Improvement, gate.Regression, gate.Inconclusive,
+		gate.NotComparable} {
 		if !slices.Contains(seen, v) {
 			t.Errorf("no row is %s", v)
 		}

@@ -20,7 +20,8 @@ var checkSigns = map[gate.Verdict]string{gate.Pass: "✅ ", gate.Improvement: "�
 	gate.Inconclusive: "❔ ", gate.NotComparable: "⚠️ "}
 
 // checkStyles is how verdicts of check are painted.
-var checkStyles = map[gate.Verdict]page.Style{gate.Regression: page.Red, gate.Pass: page.Green, gate.Improvement: page.Green,
+var checkStyles = map[gate.Verdict]page.Style{gate.Regression: page.Red, gate.Pass: page.Green,
+	gate.Improvement:  page.Green,
 	gate.Inconclusive: page.Magenta, gate.NotComparable: page.Magenta}
 
 // isBudget says whether a row is held against an absolute amount.
@@ -170,7 +171,8 @@ func checkName(name string) string {
 		return name
 	}
 	of := "" // ":duration", ":p90"
-	if at := strings.LastIndexByte(kernel, ':'); at > 0 && kernel[at-1] != ':' && strings.IndexFunc(kernel[at+1:], notOfWord) < 0 {
+	if at := strings.LastIndexByte(kernel, ':'); at > 0 && kernel[at-1] != ':' &&
+		strings.IndexFunc(kernel[at+1:], notOfWord) < 0 {
 		kernel, of = kernel[:at], kernel[at:]
 	}
 	return "kernel:" + kernelname.Short(kernel) + of

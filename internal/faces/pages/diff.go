@@ -17,7 +17,8 @@ import (
 // Diff is a comparison: the verdict on the step first, then what explains it, then rows, then what to run next.
 func Diff(d *compare.Difference, next []page.Advice) *page.Page {
 	p := &page.Page{Title: page.T(diffTitle(d))}
-	p.Add(page.Prose{Lead: "before  ", Text: sideWords(d.Before)}, page.Prose{Lead: "after   ", Text: sideWords(d.After)})
+	p.Add(page.Prose{Lead: "before  ", Text: sideWords(d.Before)},
+		page.Prose{Lead: "after   ", Text: sideWords(d.After)})
 	if !d.Comparable {
 		p.Add(page.Gap{}, page.Prose{Quote: true,
 			Text: page.Sayf("%s%s", page.Of(page.Strong, "NOT COMPARABLE: "), strings.Join(d.WhyNot, "; "))})
@@ -143,7 +144,8 @@ func predictedAgainst(x *compare.Predicted) page.Text {
 		changes = append(changes, page.Of(page.Word, c))
 	}
 	return page.Sayf(
-		"Predicted for %s: %s of the step before (%s-%s %%). Achieved: %s, %s the range; the prediction is %s %% too %s.",
+		"Predicted for %s: %s of the step before (%s-%s %%). Achieved: %s, %s the range; the prediction is %s %% "+
+			"too %s.",
 		page.List(changes, ", "),
 		page.Num(unit.Short(100*x.Ratio)+" %"),
 		unit.Short(100*x.Low),

@@ -22,7 +22,8 @@ func movedMeasures(d *compare.Difference) []page.Block {
 		return nil
 	}
 	t := page.Table{Columns: []page.Column{{Head: "measure", Flex: true}, {Head: "before", Right: true, Drop: 2},
-		{Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true}, {Head: "95 % interval", Right: true, Drop: 3},
+		{Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true},
+		{Head: "95 % interval", Right: true, Drop: 3},
 		{Head: "verdict"}, {Head: "runs needed", Right: true, Drop: 4}}}
 	same, undecided, needed := 0, 0, false
 	for i := range d.Measures {
@@ -57,7 +58,8 @@ func movedMeasures(d *compare.Difference) []page.Block {
 		rest = append(rest, unit.Counted(same, "measure is", "measures are")+" the same.")
 	}
 	out = append(out, page.Prose{Indent: 2, Small: true, Text: page.T(strings.Join(rest, " "))})
-	return []page.Block{page.Section{Title: page.T("Measures, those that moved first"), Level: 1, Fold: true, Blocks: out}}
+	return []page.Block{page.Section{Title: page.T("Measures, those that moved first"), Level: 1, Fold: true,
+		Blocks: out}}
 }
 
 // worthRow is the least change of a row, as a share of the mean step, that people see: what explains the step
@@ -93,14 +95,16 @@ func kernelRows(d *compare.Difference) []page.Block {
 			rows = append(
 				rows,
 				[]page.Text{kernelPair(k), page.T(unit.SomeMs(k.Change.Before)), page.T(unit.SomeMs(k.Change.After)),
-					page.Num(unit.SignedMs(k.ChangeMs)), page.T(countPair(k.CallsBefore, k.CallsAfter)), page.T(verdict), page.T(how)},
+					page.Num(unit.SignedMs(k.ChangeMs)), page.T(countPair(k.CallsBefore, k.CallsAfter)),
+					page.T(verdict), page.T(how)},
 			)
 		}
 	}
 	return changeRows(
 		"Kernels, most change first (ms per step)",
 		[]page.Column{{Head: "kernel", Flex: true}, {Head: "before", Right: true, Drop: 2},
-			{Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true}, {Head: "launches", Right: true, Drop: 3},
+			{Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true},
+			{Head: "launches", Right: true, Drop: 3},
 			{Head: "verdict"}, {Head: "matched by", Drop: 4}},
 		rows,
 	)
@@ -113,7 +117,8 @@ func operatorRows(d *compare.Difference) []page.Block {
 		if worthTelling(d, x.ChangeMs) && math.Abs(x.ChangeMs) >= 0.02*max(x.BeforeMs, x.AfterMs) {
 			rows = append(
 				rows,
-				[]page.Text{page.Named(callPathWords(x.Path)), page.T(unit.SomeMs(x.BeforeMs)), page.T(unit.SomeMs(x.AfterMs)),
+				[]page.Text{page.Named(callPathWords(x.Path)), page.T(unit.SomeMs(x.BeforeMs)),
+					page.T(unit.SomeMs(x.AfterMs)),
 					page.Num(unit.SignedMs(x.ChangeMs)), page.T(countPair(x.CallsBefore, x.CallsAfter))},
 			)
 		}
@@ -121,7 +126,8 @@ func operatorRows(d *compare.Difference) []page.Block {
 	return changeRows(
 		"Operators by call path, most change first (GPU ms per step)",
 		[]page.Column{{Head: "operator", Flex: true},
-			{Head: "before", Right: true, Drop: 2}, {Head: "after", Right: true, Drop: 1}, {Head: "change", Right: true},
+			{Head: "before", Right: true, Drop: 2}, {Head: "after", Right: true, Drop: 1},
+			{Head: "change", Right: true},
 			{Head: "calls", Right: true, Drop: 3}},
 		rows,
 	)

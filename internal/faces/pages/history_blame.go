@@ -92,7 +92,8 @@ func moveNote(m *history.Move) page.Text {
 	case m.Drift:
 		return page.T("it moved gradually: no single commit did it")
 	case m.Within:
-		return page.T("the same code ran before and after: look at the machine (clocks, driver, neighbours), not at the code")
+		return page.T("the same code ran before and after: look at the machine (clocks, driver, neighbours), not " +
+			"at the code")
 	case m.From.Commit != "" && m.After.Commit == m.From.Commit && m.Upto.Commit == m.Best.Commit:
 		return log(m.From.Commit, m.Best.Commit)
 	case m.After.Commit != "" && m.Upto.Commit != "":

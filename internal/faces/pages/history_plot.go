@@ -80,7 +80,8 @@ func moveMark(i int) string {
 }
 
 // courseCells is the plane of a plot with its axis, from the top.
-func courseCells(c *history.Course, l page.Layout, low, high float64, columns int, ticks []float64, label int) []string {
+func courseCells(c *history.Course, l page.Layout, low, high float64, columns int, ticks []float64,
+	label int) []string {
 	plane := make([][]string, plotRows)
 	for y := range plane {
 		plane[y] = slices.Repeat([]string{" "}, columns)

@@ -34,7 +34,8 @@ type courseChart struct {
 // historySVG draws the measures one above the other. Every text passes through the template's escapes; colours of text
 // follow
 // the reader's scheme.
-var historySVG = template.Must(template.New("history").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" font-family="system-ui, sans-serif" font-size="12">
+var historySVG = template.Must(template.New("history").Parse(
+	`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" font-family="system-ui, sans-serif" font-size="12">
 <title>{{.Title}}</title>
 <style>
 .ink { fill: #222 } .faint { fill: #666 } .grid { stroke: #999; stroke-opacity: .25 } .spread { stroke: #0072b2; stroke-opacity: .35 } .run { fill: #0072b2 } .off { fill: none; stroke: #e69f00; stroke-width: 2 } .level { stroke: #333; stroke-width: 2 } .worse { stroke: #d55e00; stroke-width: 2; stroke-dasharray: 4 3 } .better { stroke: #009e73; stroke-width: 2; stroke-dasharray: 4 3 }
@@ -122,7 +123,8 @@ func (g *courseChart) draw(runs *history.Runs, c *history.Course) {
 			class = "off"
 		}
 		g.Points = append(g.Points, coursePoint{x(float64(i)), y(p.Median), y(p.P10), y(p.P90),
-			page.Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit + ", run " + r.Key[:8]), class})
+			page.Printable(commitWords(*r) + ", " + when(p.At) + ": " + unit.About(p.Median) + " " + c.Measure.Unit +
+				", run " + r.Key[:8]), class})
 	}
 	g.lines(runs, c, x, y)
 }

@@ -133,7 +133,8 @@ func HistoryLevels(series history.Series, levels []history.Level) tables.Sheet {
 			tables.Str(where))
 	}
 	if held > 0 {
-		s.Rows.Notes = append(s.Rows.Notes, "held: changes for the worse that nobody acknowledged; runs from there on do not count until lacuna history acknowledge COMMIT")
+		s.Rows.Notes = append(s.Rows.Notes, "held: changes for the worse that nobody acknowledged; runs from there "+
+			"on do not count until lacuna history acknowledge COMMIT")
 	}
 	return s
 }

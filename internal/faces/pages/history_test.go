@@ -34,11 +34,14 @@ func historyStore(t *testing.T) (*history.Store, history.Series) {
 		if c == 30 {
 			lone = 9
 		}
-		r := &measure.Run{Name: fmt.Sprint("run", c), Program: "train.py <b>", Machine: measure.Machine{GPU: "NVIDIA H200", GPUs: 1, Driver: "580.10"}, Measures: []measure.Measure{
-			{Name: "step", Unit: "ms", Better: measure.Lower, Samples: []float64{step, step * 1.01, step * 0.99}}, {Name: "memory", Unit: "MB", Better: measure.Lower, Samples: []float64{memory}},
-			{Name: hostileMeasure, Unit: "ms", Better: measure.Lower, Samples: []float64{lone}}}}
+		r := &measure.Run{Name: fmt.Sprint("run", c), Program: "train.py <b>",
+			Machine: measure.Machine{GPU: "NVIDIA H200", GPUs: 1, Driver: "580.10"}, Measures: []measure.Measure{
+				{Name: "step", Unit: "ms", Better: measure.Lower, Samples: []float64{step, step * 1.01, step * 0.99}},
+				{Name: "memory", Unit: "MB", Better: measure.Lower, Samples: []float64{memory}},
+				{Name: hostileMeasure, Unit: "ms", Better: measure.Lower, Samples: []float64{lone}}}}
 		r.Sort()
-		all = append(all, history.Entry{Run: r, Commit: fmt.Sprintf("c%039d", c), Branch: "main", CommitAt: int64(1_700_000_000 + 3600*c)})
+		all = append(all, history.Entry{Run: r, Commit: fmt.Sprintf("c%039d", c), Branch: "main",
+			CommitAt: int64(1_700_000_000 + 3600*c)})
 	}
 	if _, _, err := s.Add(t.Context(), all); err != nil {
 		t.Fatal(err)

@@ -149,7 +149,8 @@ func ranks(list []report.RankInfo) []page.Block {
 	var rows [][]page.Text
 	for _, r := range list {
 		rows = append(rows, page.Row(fmt.Sprintf("rank %d", r.Rank), numbers(r.Pids), numbers(r.Devices),
-			count(r.Counts[0]), count(r.Counts[1]), count(r.Steps.Device), count(r.Steps.Host), sourceWords(r.Steps.Source)))
+			count(r.Counts[0]), count(r.Counts[1]), count(r.Steps.Device), count(r.Steps.Host),
+			sourceWords(r.Steps.Source)))
 	}
 	columns := numbered(page.Column{Head: "rank"}, "pid", "GPU", "kernels", "copies", "GPU steps", "host steps")
 	columns = append(columns, page.Column{Head: "steps by", Flex: true})

@@ -28,7 +28,8 @@ func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Pa
 	}
 	if n := len(r.Kernels); n > d.Top && d.Top > 0 {
 		p.Add(page.Gap{}, page.Prose{Small: true, Text: page.Sayf(
-			"%d of the %d kernels listed above in detail: --top %d shows all, --kernel REGEX picks by name.", d.Top, n, n)})
+			"%d of the %d kernels listed above in detail: --top %d shows all, --kernel REGEX picks by name.", d.Top, n,
+			n)})
 	}
 	p.Add(kernelTrust(r)...)
 	p.Add(page.Next{List: next})
@@ -108,7 +109,8 @@ func kernelTable(r *kernelreport.Report) page.Table {
 		if sizes {
 			name = page.Sayf("%s %s", name, strings.ReplaceAll(dimsWords(k.Grid), " ", ""))
 		}
-		row := append([]page.Text{name}, page.Row(unit.FormatCount(int64(k.Count)), "-", "-", shortClass(k.Class), "", "")...)
+		row := append([]page.Text{name}, page.Row(unit.FormatCount(int64(k.Count)), "-", "-", shortClass(k.Class), "",
+			"")...)
 		if k.TotalUs > 0 {
 			row[2], row[3] = page.Num(scale.Number(k.TotalUs)), page.T(unit.Percent(k.Share))
 		}
@@ -144,7 +146,8 @@ func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, d KernelDetai
 	add(page.Prose{Indent: 2, Text: launchWords(k)})
 	add(speedOfLight(k)...)
 	add(kernelFindings(k, d)...)
-	for _, part := range [][]page.Block{hotLines(k), stalls(k), rooflineChart(r, k), occupancy(k), memoryChart(k), mix(k)} {
+	for _, part := range [][]page.Block{hotLines(k), stalls(k), rooflineChart(r, k), occupancy(k), memoryChart(k),
+		mix(k)} {
 		add(part...)
 	}
 	if d.Whole {

@@ -17,7 +17,8 @@ const (
 // kernelFindings is what to fix in a kernel, and the limit that it is at.
 func kernelFindings(k *kernelreport.Kernel, d KernelDetail) (out []page.Block) {
 	if len(k.Findings) == 0 {
-		return append([]page.Block{page.Gap{}, page.Prose{Indent: 2, Text: page.T(nothingFound(k))}}, mentioned(k, d)...)
+		return append([]page.Block{page.Gap{}, page.Prose{Indent: 2, Text: page.T(nothingFound(k))}},
+			mentioned(k, d)...)
 	}
 	n := 0
 	for i := range k.Findings {
@@ -31,7 +32,8 @@ func kernelFindings(k *kernelreport.Kernel, d KernelDetail) (out []page.Block) {
 	}
 	if t := k.Together; t != nil && k.DurationUs != nil {
 		s := unit.ScaleOfUs(*k.DurationUs)
-		words := page.Sayf("With all of these fixed: about %s (%s-%s), %s", page.Num(s.Number(t.PredictedUs)+" "+s.Symbol),
+		words := page.Sayf("With all of these fixed: about %s (%s-%s), %s",
+			page.Num(s.Number(t.PredictedUs)+" "+s.Symbol),
 			s.Number(t.LowUs), s.Number(t.HighUs)+" "+s.Symbol, timesWords(*k.DurationUs, t.PredictedUs))
 		if t.Next != "" {
 			words = page.Sayf("%s; then limited by %s", words, t.Next)

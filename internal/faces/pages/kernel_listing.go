@@ -53,7 +53,8 @@ func listing(l *kernelreport.Listing) []page.Block {
 			),
 		},
 		page.Gap{}, lines,
-		page.Section{Title: page.Sayf("Instructions of line %d", l.Line), Level: 1, Blocks: []page.Block{instructions(l)}},
+		page.Section{Title: page.Sayf("Instructions of line %d", l.Line), Level: 1,
+			Blocks: []page.Block{instructions(l)}},
 		page.Prose{Text: page.T("Stalls count where they are caused: at the load or the barrier that warps wait for. " +
 			"Excess: sectors that coalesced accesses would not need.")},
 	}

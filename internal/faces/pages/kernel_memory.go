@@ -16,7 +16,8 @@ func memoryChart(k *kernelreport.Kernel) []page.Block {
 	}
 	out := notes(m.Notes)
 	if len(m.Links) > 0 {
-		out = append([]page.Block{page.Figure{Alt: "traffic between the levels of memory", Drawing: memoryLevels(m.Links)}}, out...)
+		out = append([]page.Block{page.Figure{Alt: "traffic between the levels of memory",
+			Drawing: memoryLevels(m.Links)}}, out...)
 	}
 	return folded("Memory: traffic between its levels", out)
 }

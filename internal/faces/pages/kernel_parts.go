@@ -88,8 +88,9 @@ var stallNames = map[string][2]string{
 }
 
 // reasonNames is the stall reasons that ncu does not call by their words alone.
-var reasonNames = map[string]string{"mio_throttle": "MIO Throttle", "lg_throttle": "LG Throttle", "imc_miss": "IMC Miss",
-	"gmma": "GMMA", "dispatch_stall": "Dispatch"}
+var reasonNames = map[string]string{"mio_throttle": "MIO Throttle", "lg_throttle": "LG Throttle",
+	"imc_miss": "IMC Miss",
+	"gmma":     "GMMA", "dispatch_stall": "Dispatch"}
 
 // reasonWords is a stall reason as ncu calls it: "Long Scoreboard".
 func reasonWords(reason string) string {

@@ -93,7 +93,8 @@ func rooflineChart(r *kernelreport.Report, k *kernelreport.Kernel) []page.Block 
 	for _, name := range precisions(k) {
 		for _, x := range k.Roofline {
 			if x.Precision == name && name != points[0].Precision && x.Flops > 0 {
-				others = append(others, fmt.Sprintf("%s: %sFLOP/s, %s %% of its peak", precisionWords(name), unit.SI(x.Flops), unit.Percent(x.Flops/x.Peak)))
+				others = append(others, fmt.Sprintf("%s: %sFLOP/s, %s %% of its peak", precisionWords(name),
+					unit.SI(x.Flops), unit.Percent(x.Flops/x.Peak)))
 				break
 			}
 		}
@@ -101,7 +102,8 @@ func rooflineChart(r *kernelreport.Report, k *kernelreport.Kernel) []page.Block 
 	if len(others) > 0 {
 		out = append(out, page.Prose{Indent: 4, Text: page.Sayf("Besides, %s.", unit.List(others))})
 	}
-	return folded(fmt.Sprintf("Roofline, %s: FLOP/s over FLOP per byte, both logarithmic", precisionWords(points[0].Precision)), out)
+	return folded(fmt.Sprintf("Roofline, %s: FLOP/s over FLOP per byte, both logarithmic",
+		precisionWords(points[0].Precision)), out)
 }
 
 // A roofline draws a kernel under the roofs of its device.
@@ -162,7 +164,8 @@ func (x roofline) Lines(l page.Layout) []string {
 		} else if y == row(points[0].Flops) {
 			label = unit.SI(points[0].Flops)
 		}
-		out = append(out, fmt.Sprintf("    %*s%s%s", labels-1, strings.TrimSpace(label), l.Pick("┤", "|"), strings.Join(cells[y], "")))
+		out = append(out, fmt.Sprintf("    %*s%s%s", labels-1, strings.TrimSpace(label), l.Pick("┤", "|"),
+			strings.Join(cells[y], "")))
 	}
 	return append(out, xAxis(l, f, labels, w, column)...)
 }
@@ -186,7 +189,8 @@ func xAxis(l page.Layout, f rooflineFrame, labels, w int, column func(float64) i
 			free = at + len(label) + 1
 		}
 	}
-	return []string{"    " + strings.Repeat(" ", labels-1) + l.Pick("└", "+") + strings.Join(line, ""), "    " + string(text)}
+	return []string{"    " + strings.Repeat(" ", labels-1) + l.Pick("└", "+") + strings.Join(line, ""), "    " +
+		string(text)}
 }
 
 // decade is a power of ten in figures.
@@ -215,9 +219,11 @@ const worthRaising = 1.1
 
 // pointWords is what a point's place means and what would lift it, in a sentence.
 func pointWords(x kernelreport.Point) string {
-	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP/byte, %s %% of the roof there", levelWords(x.Level), unit.SI(x.Flops), unit.Three(x.Intensity), unit.Percent(x.RoofPct/100))
+	s := fmt.Sprintf("%s: %sFLOP/s at %s FLOP/byte, %s %% of the roof there", levelWords(x.Level), unit.SI(x.Flops),
+		unit.Three(x.Intensity), unit.Percent(x.RoofPct/100))
 	if x.Intensity >= x.Ridge {
-		return s + fmt.Sprintf("; compute is the roof (%sFLOP/s) above %s FLOP/byte.", unit.SI(x.Peak), unit.Three(x.Ridge))
+		return s + fmt.Sprintf("; compute is the roof (%sFLOP/s) above %s FLOP/byte.", unit.SI(x.Peak),
+			unit.Three(x.Ridge))
 	}
 	s += fmt.Sprintf("; bandwidth is the roof (%sB/s) below %s FLOP/byte", unit.SI(x.Bandwidth), unit.Three(x.Ridge))
 	if x.ByIntensity >= worthRaising {

@@ -63,8 +63,10 @@ type svgChart struct {
 	Legend                   []svgLegend
 }
 
-// rooflineSVG is the chart. Colours of text and lines follow the reader's scheme; every text passes through the template's escapes.
-var rooflineSVG = template.Must(template.New("roofline").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" font-family="system-ui, sans-serif" font-size="12">
+// rooflineSVG is the chart. Colours of text and lines follow the reader's scheme; every text passes through the
+// template's escapes.
+var rooflineSVG = template.Must(template.New("roofline").Parse(
+	`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" font-family="system-ui, sans-serif" font-size="12">
 <title>{{.Title}}</title>
 <style>
 .ink { fill: #222 } .faint { fill: #666 } .grid { stroke: #999; stroke-opacity: .25 } .minor { stroke: #999; stroke-opacity: .12 } .roof { stroke: #555; stroke-width: 1.5; fill: none } .ring { stroke: #fff; stroke-width: 1 } .mark { fill: #fff; font-size: 9px; font-weight: bold }
@@ -123,8 +125,10 @@ func px(v float64) string { return fmt.Sprintf("%.1f", v) }
 func chartOf(r *kernelreport.Report, kernels []kernelreport.Kernel, all []kernelreport.Point) svgChart {
 	top := svgTop + svgLegendRow*len(kernels)
 	s := svgScale{frameOf(all), float64(top)}
-	c := svgChart{Width: svgWidth, Height: top + svgPlaneTotal + svgBottom, Left: svgLeft, Right: svgWidth - svgRight, Top: top, Bottom: top + svgPlaneTotal,
-		MidX: svgLeft + svgPlaneWidth/2, MidY: top + svgPlaneTotal/2, Title: "Roofline", Sub: deviceSays(r.Device), X: logTicks(s.x0, s.x1, s.x, ""), Y: logTicks(s.y0, s.y1, s.y, "FLOP/s")}
+	c := svgChart{Width: svgWidth, Height: top + svgPlaneTotal + svgBottom, Left: svgLeft, Right: svgWidth - svgRight,
+		Top: top, Bottom: top + svgPlaneTotal,
+		MidX: svgLeft + svgPlaneWidth/2, MidY: top + svgPlaneTotal/2, Title: "Roofline", Sub: deviceSays(r.Device),
+		X: logTicks(s.x0, s.x1, s.x, ""), Y: logTicks(s.y0, s.y1, s.y, "FLOP/s")}
 	if c.Sub == "" && len(r.Inputs) > 0 {
 		c.Sub = r.Inputs[0].Path
 	}
@@ -137,9 +141,11 @@ func chartOf(r *kernelreport.Report, kernels []kernelreport.Kernel, all []kernel
 		}
 		name := page.Layout{}.Fit(page.Printable(kernelname.Profiled(k.Name)), 48)
 		for _, x := range slices.Backward(points) {
-			c.Points = append(c.Points, svgPoint{px(s.x(x.Intensity)), px(s.y(x.Flops)), "8", svgColours[i], levelMark(x.Level), name + ", " + precisionWords(x.Precision) + ", " + pointWords(x)})
+			c.Points = append(c.Points, svgPoint{px(s.x(x.Intensity)), px(s.y(x.Flops)), "8", svgColours[i],
+				levelMark(x.Level), name + ", " + precisionWords(x.Precision) + ", " + pointWords(x)})
 		}
-		c.Legend = append(c.Legend, svgLegend{px(svgLeft + 5), px(svgTop + float64(svgLegendRow*len(c.Legend))), svgColours[i], name + ", " + precisionWords(points[0].Precision)})
+		c.Legend = append(c.Legend, svgLegend{px(svgLeft + 5), px(svgTop + float64(svgLegendRow*len(c.Legend))),
+			svgColours[i], name + ", " + precisionWords(points[0].Precision)})
 	}
 	return c
 }
@@ -185,7 +191,8 @@ func topOf(s svgScale, x kernelreport.Point, all []kernelreport.Point) svgRoof {
 		}
 	}
 	y, right := px(s.y(x.Peak)), px(svgWidth-svgRight)
-	return svgRoof{px(s.x(from)), y, right, y, px(svgWidth - svgRight - 4), y, "0", precisionWords(x.Precision) + " " + unit.SI(x.Peak) + "FLOP/s", "end"}
+	return svgRoof{px(s.x(from)), y, right, y, px(svgWidth - svgRight - 4), y, "0", precisionWords(x.Precision) + " " +
+		unit.SI(x.Peak) + "FLOP/s", "end"}
 }
 
 // slopeOf is a bandwidth's roof from the edge of the plane to the peak.
@@ -194,7 +201,8 @@ func slopeOf(s svgScale, x kernelreport.Point, peak float64) svgRoof {
 	to := peak / x.Bandwidth
 	x1, y1, x2, y2 := s.x(from), s.y(from*x.Bandwidth), s.x(to), s.y(peak)
 	angle := math.Atan2(y2-y1, x2-x1) * 180 / math.Pi
-	return svgRoof{px(x1), px(y1), px(x2), px(y2), px(x1 + (x2-x1)*0.06), px(y1 + (y2-y1)*0.06), fmt.Sprintf("%.1f", angle), levelWords(x.Level) + " " + unit.SI(x.Bandwidth) + "B/s", "start"}
+	return svgRoof{px(x1), px(y1), px(x2), px(y2), px(x1 + (x2-x1)*0.06), px(y1 + (y2-y1)*0.06),
+		fmt.Sprintf("%.1f", angle), levelWords(x.Level) + " " + unit.SI(x.Bandwidth) + "B/s", "start"}
 }
 
 // logTicks is the decades between two powers of ten with their labels, and 2 to 9 times each without.

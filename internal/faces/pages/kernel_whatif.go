@@ -42,10 +42,16 @@ func calculation(c *kernelreport.Calculation) []page.Block {
 		of   func(r kernelreport.Resources) string
 	}{
 		{"registers per thread", func(r kernelreport.Resources) string { return fmt.Sprint(r.Registers) }},
-		{"shared memory per block, bytes", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.SharedBytes)) }},
+		{"shared memory per block, bytes", func(r kernelreport.Resources) string {
+			return unit.FormatCount(
+				int64(r.SharedBytes))
+		}},
 		{"threads per block", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.Threads)) }},
 		{"blocks per SM", func(r kernelreport.Resources) string { return fmt.Sprint(r.BlocksPerSM) }},
-		{"theoretical occupancy, %", func(r kernelreport.Resources) string { return unit.Percent(r.TheoreticalPct / 100) }},
+		{"theoretical occupancy, %", func(r kernelreport.Resources) string {
+			return unit.Percent(
+				r.TheoreticalPct / 100)
+		}},
 		{"blocks in the grid", func(r kernelreport.Resources) string { return unit.FormatCount(int64(r.Blocks)) }},
 		{"waves", func(r kernelreport.Resources) string { return unit.Three(r.Waves) }},
 	} {
@@ -53,7 +59,8 @@ func calculation(c *kernelreport.Calculation) []page.Block {
 	}
 	out := []page.Block{
 		head,
-		page.Table{Columns: []page.Column{{Flex: true}, {Head: "now", Right: true}, {Head: "then", Right: true}}, Rows: rows},
+		page.Table{Columns: []page.Column{{Flex: true}, {Head: "now", Right: true}, {Head: "then", Right: true}},
+			Rows: rows},
 	}
 	if len(c.Limiting) > 0 {
 		out = append(out, page.Prose{Indent: 2, Text: page.Sayf("Then limited by %s.", unit.List(c.Limiting))})

@@ -10,7 +10,8 @@ import (
 )
 
 func TestMonitor(t *testing.T) {
-	for name, l := range map[string]page.Layout{"100": {Width: 100}, "80": {Width: 80}, "40": {Width: 40}, "40_ascii": {Width: 40, ASCII: true}} {
+	for name, l := range map[string]page.Layout{"100": {Width: 100}, "80": {Width: 80}, "40": {Width: 40},
+		"40_ascii": {Width: 40, ASCII: true}} {
 		golden.File(t, "testdata/monitor_"+name+".txt", textOf(t, Monitor(samples.Monitor(), l.Width), l))
 	}
 	pagetest.Check(t, Monitor(samples.Monitor(), 80))

@@ -50,7 +50,8 @@ func inputs(list []report.Input) (out []page.Block) {
 
 // oneFile says whether several inputs are the ranks that one file holds.
 func oneFile(list []report.Input) bool {
-	return len(list) > 1 && !slices.ContainsFunc(list, func(x report.Input) bool { return x.Rank == nil || x.Path != list[0].Path })
+	return len(list) > 1 && !slices.ContainsFunc(list,
+		func(x report.Input) bool { return x.Rank == nil || x.Path != list[0].Path })
 }
 
 // inputWord is what one of the inputs is called.

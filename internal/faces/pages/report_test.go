@@ -20,31 +20,48 @@ func sampleReport() *report.Report {
 	return &report.Report{
 		Schema: 1,
 		Inputs: []report.Input{
-			{Path: "runs/a.json.gz", Format: "kineto", Producer: "PyTorch profiler 2.11", Host: "node7", GPUs: []report.GPU{{Name: "NVIDIA H200"}, {Name: "NVIDIA H200", Ordinal: 1}}},
+			{Path: "runs/a.json.gz", Format: "kineto", Producer: "PyTorch profiler 2.11", Host: "node7",
+				GPUs: []report.GPU{{Name: "NVIDIA H200"}, {Name: "NVIDIA H200", Ordinal: 1}}},
 			{Path: "runs/b\x1b[31m.json.gz", Format: "kineto", Producer: "PyTorch profiler 2.11", Rank: &rank},
 		},
-		Steps: report.Steps{Count: 5, Source: "profiler_step", Basis: "device", MeanMs: 98.4, MedianMs: 98.1, P10Ms: 97.2, P90Ms: 99.9,
-			EachMs: []float64{97.2, 98.1, 99.9, 98.0, 98.8}, Startup: []report.Startup{{Index: 0, Ms: 1303.1, Why: "loads modules"}}, Note: "steps of the slowest rank"},
-		Budget:    budget,
-		PerDevice: []report.Device{{Device: 0, Name: "NVIDIA H200", Budget: budget}, {Device: 1, Rank: &rank, Name: "NVIDIA H200", Budget: report.Budget{Compute: 98.4}}},
+		Steps: report.Steps{Count: 5, Source: "profiler_step", Basis: "device", MeanMs: 98.4, MedianMs: 98.1,
+			P10Ms: 97.2, P90Ms: 99.9,
+			EachMs:  []float64{97.2, 98.1, 99.9, 98.0, 98.8},
+			Startup: []report.Startup{{Index: 0, Ms: 1303.1, Why: "loads modules"}}, Note: "steps of the slowest rank"},
+		Budget: budget,
+		PerDevice: []report.Device{{Device: 0, Name: "NVIDIA H200", Budget: budget},
+			{Device: 1, Rank: &rank, Name: "NVIDIA H200", Budget: report.Budget{Compute: 98.4}}},
 		TopKernels: []report.TopKernel{
-			{Name: "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1> >(int, at::native::FillFunctor<float>, std::array<char*, 1>)", Kind: "compute", CallsPerStep: 12, MsPerStep: 1.23, ShareOfStep: 0.0125, MeanUs: 102.5},
-			{Name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)", Kind: "comm", CallsPerStep: 1.5, MsPerStep: 1.5, ShareOfStep: 0.0152, MeanUs: 1000},
-			{Name: "evil\x1b[2J\u202e|`<b>\n" + strings.Repeat("x", 6000), Kind: "compute", CallsPerStep: 1, MsPerStep: 0.0001, ShareOfStep: 0.000001, MeanUs: 0.1},
-			{Name: "矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核", Kind: "compute", CallsPerStep: 1, MsPerStep: 0.5, ShareOfStep: 0.005, MeanUs: 500},
+			{Name: "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, " +
+				"std::array<char*, 1> >(int, at::native::FillFunctor<float>, std::array<char*, 1>)", Kind: "compute",
+				CallsPerStep: 12, MsPerStep: 1.23, ShareOfStep: 0.0125, MeanUs: 102.5},
+			{Name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)", Kind: "comm",
+				CallsPerStep: 1.5, MsPerStep: 1.5, ShareOfStep: 0.0152, MeanUs: 1000},
+			{Name: "evil\x1b[2J\u202e|`<b>\n" + strings.Repeat("x", 6000), Kind: "compute", CallsPerStep: 1,
+				MsPerStep: 0.0001, ShareOfStep: 0.000001, MeanUs: 0.1},
+			{Name: "矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核矩阵乘法内核", Kind: "compute", CallsPerStep: 1, MsPerStep: 0.5,
+				ShareOfStep: 0.005, MeanUs: 500},
 		},
-		TopOps:    []report.TopOp{{Name: "aten::linear", CallsPerStep: 4, MsPerStep: 0.8, HostMs: 0.2, ShareOfStep: 0.008}},
-		TopCopies: []report.TopCopy{{Name: "HtoD pageable -> device", CallsPerStep: 1, MsPerStep: 0.29, MBPerStep: 12.5, GBs: 43.1}},
-		TopSyncs:  []report.TopSync{{Name: "cudaStreamSynchronize", Where: "aten::item", CallsPerStep: 1, MsPerStep: 0.95}},
+		TopOps: []report.TopOp{{Name: "aten::linear", CallsPerStep: 4, MsPerStep: 0.8, HostMs: 0.2,
+			ShareOfStep: 0.008}},
+		TopCopies: []report.TopCopy{{Name: "HtoD pageable -> device", CallsPerStep: 1, MsPerStep: 0.29,
+			MBPerStep: 12.5, GBs: 43.1}},
+		TopSyncs: []report.TopSync{{Name: "cudaStreamSynchronize", Where: "aten::item", CallsPerStep: 1,
+			MsPerStep: 0.95}},
 		Gaps: []report.Gap{
-			{StartMs: 12.3, DurMs: 95.1, Cause: "range:data_load", Call: "cudaLaunchKernel", CallMs: 40, Range: "data_load", Before: "memcpy HtoD", After: "sgemm_128x64"},
+			{StartMs: 12.3, DurMs: 95.1, Cause: "range:data_load", Call: "cudaLaunchKernel", CallMs: 40,
+				Range: "data_load", Before: "memcpy HtoD", After: "sgemm_128x64"},
 			{Device: 1, StartMs: 210, DurMs: 0.4, Cause: "sync", Range: "aten::item", After: "sgemm_128x64"},
 		},
-		Findings:  sampleFindings(),
-		Profiler:  &report.Profiler{MeasuredStepMs: 98.4, UnprofiledStepMs: 96.6, LowMs: 89, HighMs: 103.4, Tool: "torch.profiler"},
-		AfterAll:  &report.AfterAll{StepMs: 4.9, LowMs: 4.1, HighMs: 7.2, BoundBy: "compute"},
-		Abstained: append(sampleAbstained(), report.Abstained{Rule: "idle_by_host", Kind: report.AnswerLacks, Reason: "no CUDA calls were recorded: why the GPU idled cannot be told", GetItWith: "nsys profile --trace=cuda"}),
-		Capture: report.Capture{Events: 12345, Dropped: 7, Losses: []report.Loss{{Code: "bad-time", Count: 3, Example: "byte 812: \"ts\" is \"n/a\""}},
+		Findings: sampleFindings(),
+		Profiler: &report.Profiler{MeasuredStepMs: 98.4, UnprofiledStepMs: 96.6, LowMs: 89, HighMs: 103.4,
+			Tool: "torch.profiler"},
+		AfterAll: &report.AfterAll{StepMs: 4.9, LowMs: 4.1, HighMs: 7.2, BoundBy: "compute"},
+		Abstained: append(sampleAbstained(), report.Abstained{Rule: "idle_by_host", Kind: report.AnswerLacks,
+			Reason:    "no CUDA calls were recorded: why the GPU idled cannot be told",
+			GetItWith: "nsys profile --trace=cuda"}),
+		Capture: report.Capture{Events: 12345, Dropped: 7,
+			Losses:   []report.Loss{{Code: "bad-time", Count: 3, Example: "byte 812: \"ts\" is \"n/a\""}},
 			Warnings: []string{"CUPTI of this version loses the first kernel"}},
 	}
 }
@@ -52,30 +69,43 @@ func sampleReport() *report.Report {
 // sampleFindings is one of each kind: dear, cheap, hostile, and judged by its presence.
 func sampleFindings() []report.Finding {
 	return []report.Finding{
-		{Rule: "input_pipeline", Title: "The GPU waits 90.1 of 98.4 ms of a step for data_load", Severity: "high", Confidence: 0.9,
-			RecoverableMs: 84.8, GainLowMs: 73.9, GainHighMs: 93, AfterOthersMs: 84.8, PredictedMs: 11.8, Change: "prefetch:data_load",
-			Assumes:  []string{"workers are as fast as the thread that does it now"},
-			Evidence: []report.Evidence{{Text: "94.2 % of the step the GPU idles while the host is in data_load", Rows: []string{"device 0 idle 99.554 ms at 2.521 ms", "device 0 idle 89.371 ms at 293.214 ms"}}},
-			Fix: "\nMake batches in background workers:\n\n    loader = DataLoader(dataset, batch_size=64, num_workers=12, prefetch_factor=2,\n" +
-				"                        pin_memory=True)\n    graph = torch.cuda.CUDAGraph()             # or by hand, after three warm-up steps on a side stream\n" +
-				"    x = 1                                                                   # short\n    for batch in loader:\n\n        step(batch)\n\nMore of it.",
-			FixElsewhere: "Make the next batch on other threads.", Confirm: "the range's share falls below 2 %", RefutedBy: "using the same batch again saves nothing"},
-		{Rule: "host_sync", Title: "The host waits for the GPU in evil\x1b[2J\u202e|`<b>", Severity: "low", Confidence: 0.5, First: "input_pipeline",
+		{Rule: "input_pipeline", Title: "The GPU waits 90.1 of 98.4 ms of a step for data_load", Severity: "high",
+			Confidence:    0.9,
+			RecoverableMs: 84.8, GainLowMs: 73.9, GainHighMs: 93, AfterOthersMs: 84.8, PredictedMs: 11.8,
+			Change:  "prefetch:data_load",
+			Assumes: []string{"workers are as fast as the thread that does it now"},
+			Evidence: []report.Evidence{{Text: "94.2 % of the step the GPU idles while the host is in data_load",
+				Rows: []string{"device 0 idle 99.554 ms at 2.521 ms", "device 0 idle 89.371 ms at 293.214 ms"}}},
+			Fix: "\nMake batches in background workers:\n\n    loader = DataLoader(dataset, batch_size=64, " +
+				"num_workers=12, prefetch_factor=2,\n" +
+				"                        pin_memory=True)\n    graph = torch.cuda.CUDAGraph()             # or by " +
+				"hand, after three warm-up steps on a side stream\n" +
+				"    x = 1                                                                   # short\n    for " +
+				"batch in loader:\n\n        step(batch)\n\nMore of it.",
+			FixElsewhere: "Make the next batch on other threads.", Confirm: "the range's share falls below 2 %",
+			RefutedBy: "using the same batch again saves nothing"},
+		{Rule: "host_sync", Title: "The host waits for the GPU in evil\x1b[2J\u202e|`<b>", Severity: "low",
+			Confidence: 0.5, First: "input_pipeline",
 			RecoverableMs: 2.1, GainLowMs: 0.4, GainHighMs: 3, AfterOthersMs: 0.01, Change: "drop-syncs:it's"},
 		{Rule: "memory_growth", Title: "Memory grows by 12 MB a step", Severity: "info", Confidence: 1,
-			Evidence: []report.Evidence{{Text: "from 1.2 to 1.9 GB over 60 steps"}}, Fix: "Keep loss.item(), not loss."},
+			Evidence: []report.Evidence{{Text: "from 1.2 to 1.9 GB over 60 steps"}},
+			Fix:      "Keep loss.item(), not loss."},
 	}
 }
 
 func sampleAbstained() (out []report.Abstained) {
 	for _, rule := range []string{"tensor_cores_idle", "misaligned_shapes", "unfused_attention"} {
-		out = append(out, report.Abstained{Rule: rule, Kind: report.LacksPart, Reason: "the capture has no shapes of operators", Missing: "shapes of operators", GetItWith: "torch.profiler.profile(record_shapes=True)"})
+		out = append(out, report.Abstained{Rule: rule, Kind: report.LacksPart,
+			Reason: "the capture has no shapes of operators", Missing: "shapes of operators",
+			GetItWith: "torch.profiler.profile(record_shapes=True)"})
 	}
 	for i, rule := range []string{"cpu_contention", "memory_fragmentation", "throttled"} {
 		lacks := []string{"context switches", "allocator events", "clocks"}[i]
-		out = append(out, report.Abstained{Rule: rule, Kind: report.LacksPart, Reason: "the capture has no " + lacks, Missing: lacks, GetItWith: "nsys"})
+		out = append(out, report.Abstained{Rule: rule, Kind: report.LacksPart, Reason: "the capture has no " + lacks,
+			Missing: lacks, GetItWith: "nsys"})
 	}
-	return append(out, report.Abstained{Rule: "memory_growth", Kind: report.CannotTell, Reason: "two steps are too few to tell", Missing: "more steps", GetItWith: "a capture of 10 steps"})
+	return append(out, report.Abstained{Rule: "memory_growth", Kind: report.CannotTell,
+		Reason: "two steps are too few to tell", Missing: "more steps", GetItWith: "a capture of 10 steps"})
 }
 
 var sampleAdvice = []page.Advice{{Command: "lacuna stats runs/a.json.gz -r phases", Why: "each named range"}}
@@ -93,7 +123,8 @@ func TestReportGoldens(t *testing.T) {
 		{"report_80_whole.txt", page.Layout{Width: 80}, Detail{Whole: true}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			golden.File(t, "testdata/"+test.file, textOf(t, Report(sampleReport(), sampleAdvice, test.detail), test.layout))
+			golden.File(t, "testdata/"+test.file, textOf(t, Report(sampleReport(), sampleAdvice, test.detail),
+				test.layout))
 		})
 	}
 }
@@ -116,7 +147,8 @@ func TestReportForms(t *testing.T) {
 
 // The text of an empty report says that there is nothing.
 func TestReportEmpty(t *testing.T) {
-	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text, "No GPU activity") {
+	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text,
+		"No GPU activity") {
 		t.Errorf("an empty report says %q", text)
 	}
 }
@@ -127,7 +159,8 @@ func TestFindingsAreShownOnce(t *testing.T) {
 	if err := page.WriteMarkdown(&out, Report(sampleReport(), nil, Detail{})); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"idle 99.554 ms", "idle 89.371 ms", "Make batches in background workers", "More of it.", "Refuted if", "From 1.2 to 1.9 GB"} {
+	for _, s := range []string{"idle 99.554 ms", "idle 89.371 ms", "Make batches in background workers", "More of it.",
+		"Refuted if", "From 1.2 to 1.9 GB"} {
 		if n := strings.Count(out.String(), s); n != 1 {
 			t.Errorf("%q stands there %d times", s, n)
 		}

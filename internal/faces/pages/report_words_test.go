@@ -14,9 +14,11 @@ func TestAbstainedLines(t *testing.T) {
 	want := []string{
 		"No CUDA calls were recorded: why the GPU idled cannot be told. Get it with nsys profile --trace=cuda.",
 		"memory_growth: two steps are too few to tell; get it with a capture of 10 steps.",
-		"tensor_cores_idle, misaligned_shapes and unfused_attention: need shapes of operators (torch.profiler.profile(record_shapes=True)).",
+		"tensor_cores_idle, misaligned_shapes and unfused_attention: need shapes of operators " +
+			"(torch.profiler.profile(record_shapes=True)).",
 	}
-	if page.List(lines, "\n").String() != strings.Join(want, "\n") || rest.String() != "Not judged, for lack of data: cpu_contention, memory_fragmentation and throttled." {
+	if page.List(lines, "\n").String() != strings.Join(want, "\n") ||
+		rest.String() != "Not judged, for lack of data: cpu_contention, memory_fragmentation and throttled." {
 		t.Errorf("got\n%s\n%s", page.List(lines, "\n").String(), rest)
 	}
 	if lines, rest = abstainedLines(sampleReport().Abstained, true); len(lines) != 6 || !rest.Empty() {
@@ -24,13 +26,17 @@ func TestAbstainedLines(t *testing.T) {
 	}
 }
 
-// Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be priced.
+// Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be
+// priced.
 func TestNothingWorthFixing(t *testing.T) {
-	r := &report.Report{Profiler: &report.Profiler{}, Findings: []report.Finding{{Rule: "at_limit", Limit: true, Title: "the GPU computes for 99 %", Severity: "info"}}}
+	r := &report.Report{Profiler: &report.Profiler{},
+		Findings: []report.Finding{{Rule: "at_limit", Limit: true, Title: "the GPU computes for 99 %",
+			Severity: "info"}}}
 	if got, want := afterAllWords(r).String(), "No finding is worth fixing. The GPU computes for 99 %."; got != want {
 		t.Errorf("at the limit: %q", got)
 	}
-	r.Findings = append(r.Findings, report.Finding{Rule: "launch_bound", Change: "cuda-graph", Severity: "info", RecoverableMs: 0.01})
+	r.Findings = append(r.Findings, report.Finding{Rule: "launch_bound", Change: "cuda-graph", Severity: "info",
+		RecoverableMs: 0.01})
 	if got := afterAllWords(r).String(); !strings.HasPrefix(got, "None of these is worth much") {
 		t.Errorf("with something small: %q", got)
 	}

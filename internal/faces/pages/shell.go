@@ -18,7 +18,8 @@ func InputWord(r *report.Report) string {
 func ShellWord(s string) string {
 	plain := s != "" && !strings.HasPrefix(s, "-")
 	for _, r := range s {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("./_-+=:,@%", r))
+		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("./_-+=:,@%", r))
 	}
 	if plain {
 		return s

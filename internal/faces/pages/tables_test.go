@@ -30,7 +30,8 @@ func demoSheet() tables.Sheet {
 			tables.Float(float64(total)/float64(n)), mb, tables.Int(4711), tables.Str(name))
 	}
 	add(1_234_567, 1234, tables.Float(16.7772),
-		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, float)")
+		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> "+
+			">(int, float)")
 	add(999_999, 3, tables.Cell{}, `gemm "quoted", with a comma`)
 	add(500, 1, tables.Float(math.NaN()), "\x1b[31mred\x1b[0m\r\nsecond line\t\u202eevil\xff")
 	add(1, 1, tables.Float(0), "内核名字 with 全角 letters")

@@ -7,7 +7,8 @@ import (
 )
 
 // verdictSigns are what the title of a page shows of a verdict at a glance.
-var verdictSigns = map[compare.Verdict]string{compare.Faster: "✅", compare.Slower: "❌", compare.Same: "➖", compare.Undecided: "❔"}
+var verdictSigns = map[compare.Verdict]string{compare.Faster: "✅", compare.Slower: "❌", compare.Same: "➖",
+	compare.Undecided: "❔"}
 
 // verdictWords is a verdict as people read it.
 func verdictWords[V ~string](v V) string {

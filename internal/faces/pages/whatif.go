@@ -21,12 +21,14 @@ func WhatIf(in report.Input, x *report.WhatIf) *page.Page {
 		p.Add(page.Gap{}, page.Prose{Text: predictedWords(x), Style: page.Bold}, page.Gap{},
 			page.Bars{Unit: "ms", Rows: []page.Bar{
 				{Name: page.T("now"), Value: u.NowMs, Figure: unit.Fixed(u.NowMs, digits), Style: page.Cyan},
-				{Name: page.T("then"), Value: u.PredictedMs, Figure: unit.Fixed(u.PredictedMs, digits), Style: page.Green},
+				{Name: page.T("then"), Value: u.PredictedMs, Figure: unit.Fixed(u.PredictedMs, digits),
+					Style: page.Green},
 			}})
 	}
 	for _, c := range x.Changes {
 		if !c.Applied {
-			p.Add(page.Gap{}, page.Prose{Hang: 2, Quote: true, Text: page.Sayf("Not made: %s %s.", page.Of(page.Word, c.Change), c.WhyNot)})
+			p.Add(page.Gap{}, page.Prose{Hang: 2, Quote: true,
+				Text: page.Sayf("Not made: %s %s.", page.Of(page.Word, c.Change), c.WhyNot)})
 		}
 	}
 	if rows := pathBars(x.CriticalPathMs); len(rows) > 1 { // else the sentence above has said it
@@ -52,7 +54,8 @@ func measuredWords(x *report.WhatIf) page.Text {
 	if u.Tool == "" {
 		return page.Sayf("A step takes %s.", now)
 	}
-	return page.Sayf("A step takes %s under %s. Without the profiler: %s.", now, u.Tool, freeWords(u.NowMs, u.NowLowMs, u.NowHighMs))
+	return page.Sayf("A step takes %s under %s. Without the profiler: %s.", now, u.Tool,
+		freeWords(u.NowMs, u.NowLowMs, u.NowHighMs))
 }
 
 // predictedWords is the step with the changes, in a sentence.
@@ -64,7 +67,8 @@ func predictedWords(x *report.WhatIf) page.Text {
 			names = append(names, page.Named(c.Change))
 		}
 	}
-	s := page.Sayf("With %s: %s (%s), %s", listOf(names), page.Num(unit.About(u.PredictedMs)+" ms"), unit.Bounds(u.PredictedMs, u.LowMs, u.HighMs), gainWords(u))
+	s := page.Sayf("With %s: %s (%s), %s", listOf(names), page.Num(unit.About(u.PredictedMs)+" ms"),
+		unit.Bounds(u.PredictedMs, u.LowMs, u.HighMs), gainWords(u))
 	if bound := longestOf(x.CriticalPathMs); bound != "" {
 		then := "; then bound by "
 		if u.GainLowMs <= 0 {

@@ -9,12 +9,17 @@ import (
 
 // sampleWhatIf is an answer to two changes of which one was made.
 func sampleWhatIf() *report.WhatIf {
-	return &report.WhatIf{Schema: 1, MeasuredStepMs: 98.4, ReplayedStepMs: 98.2, SelfErrorPct: -0.2, Steps: 5, PredictedMs: 8.9, LowMs: 8.2, HighMs: 10.4,
-		CriticalPathMs: map[string]float64{"compute": 4.4, "launch": 2.1, "range:evil\x1b[2J\u202e|`<b>": 1.1, "op:aten::item": 0.8, "sync": 0.04, "unheard of": 0.03},
-		Unprofiled: report.Unprofiled{NowMs: 96.6, NowLowMs: 89, NowHighMs: 103.4, PredictedMs: 8.47, LowMs: 8.1, HighMs: 9.91,
+	return &report.WhatIf{Schema: 1, MeasuredStepMs: 98.4, ReplayedStepMs: 98.2, SelfErrorPct: -0.2, Steps: 5,
+		PredictedMs: 8.9, LowMs: 8.2, HighMs: 10.4,
+		CriticalPathMs: map[string]float64{"compute": 4.4, "launch": 2.1, "range:evil\x1b[2J\u202e|`<b>": 1.1,
+			"op:aten::item": 0.8, "sync": 0.04, "unheard of": 0.03},
+		Unprofiled: report.Unprofiled{NowMs: 96.6, NowLowMs: 89, NowHighMs: 103.4, PredictedMs: 8.47, LowMs: 8.1,
+			HighMs: 9.91,
 			GainMs: 88.13, GainLowMs: 80.1, GainHighMs: 94.2, Tool: "torch.profiler"},
 		Changes: []report.AppliedChange{
-			{Change: "prefetch:data_load@12", Applied: true, Matched: 5, Assumes: []string{"workers are as fast as the thread that does it now", "12 workers share 96.5 ms of work a step"}},
+			{Change: "prefetch:data_load@12", Applied: true, Matched: 5,
+				Assumes: []string{"workers are as fast as the thread that does it now",
+					"12 workers share 96.5 ms of work a step"}},
 			{Change: "pin", WhyNot: "matches nothing", Assumes: []string{}},
 		},
 		Notes: []string{"2 waits between streams were inferred from times"},
@@ -43,7 +48,8 @@ func TestGainWords(t *testing.T) {
 		{100, 99.75, 0.05, 0.4, "a negligible gain (0.250 ms, 0.2 %)"},
 		{1, 1, 0, 0, "no clear gain (0.000 to 0.000 ms)"},
 	} {
-		got := gainWords(report.Unprofiled{NowMs: test.now, PredictedMs: test.predicted, GainMs: test.now - test.predicted, GainLowMs: test.low, GainHighMs: test.high})
+		got := gainWords(report.Unprofiled{NowMs: test.now, PredictedMs: test.predicted,
+			GainMs: test.now - test.predicted, GainLowMs: test.low, GainHighMs: test.high})
 		if got != test.want {
 			t.Errorf("%v to %v: %q, want %q", test.now, test.predicted, got, test.want)
 		}

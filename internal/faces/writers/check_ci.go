@@ -38,7 +38,8 @@ func tellsCI(m *gate.Row) bool { return m.Verdict != gate.Pass }
 
 // failing says whether a verdict makes the exit status what it is.
 func failing(m *gate.Row) bool {
-	return m.Verdict == gate.Regression || m.Verdict == gate.NotComparable || m.Verdict == gate.Inconclusive && m.Policy != "pass"
+	return m.Verdict == gate.Regression || m.Verdict == gate.NotComparable || m.Verdict == gate.Inconclusive &&
+		m.Policy != "pass"
 }
 
 // CheckGitHub writes workflow commands, which GitHub Actions shows as annotations, and a line of text for the log.
@@ -60,7 +61,8 @@ func CheckGitHub(w io.Writer, r *gate.Result) error {
 			}
 			path, line := checkPlace(r, m)
 			fmt.Fprintf(out, "::%s file=%s,line=%d,title=%s::%s\n", level, property.Replace(page.Printable(path)), line,
-				property.Replace(page.Printable(m.Name+": "+pages.CheckVerdict(m.Verdict))), value.Replace(page.Printable(m.Name+": "+pages.RowWords(m).String())))
+				property.Replace(page.Printable(m.Name+": "+pages.CheckVerdict(m.Verdict))),
+				value.Replace(page.Printable(m.Name+": "+pages.RowWords(m).String())))
 		}
 		for _, x := range slices.Concat(r.WhyNot, r.Warnings) {
 			fmt.Fprintf(out, "::warning title=lacuna check::%s\n", value.Replace(page.Printable(x)))
@@ -91,7 +93,8 @@ func CheckGitLab(w io.Writer, r *gate.Result) error {
 		if !tellsCI(m) {
 			continue
 		}
-		q := codeQuality{Description: page.Printable(m.Name + ": " + pages.RowWords(m).String()), CheckName: "lacuna/" + string(m.Verdict), Fingerprint: fingerprint(m), Severity: "minor"}
+		q := codeQuality{Description: page.Printable(m.Name + ": " + pages.RowWords(m).String()),
+			CheckName: "lacuna/" + string(m.Verdict), Fingerprint: fingerprint(m), Severity: "minor"}
 		switch {
 		case m.Verdict == gate.Improvement:
 			q.Severity = "info"
@@ -134,8 +137,8 @@ type junitText struct {
 	Text    string `xml:",chardata"`
 }
 
-// CheckJUnit writes a JUnit XML report: a regression is a failure, what has no verdict an error, and what is inconclusive but
-// taken as a pass is skipped.
+// CheckJUnit writes a JUnit XML report: a regression is a failure, what has no verdict an error, and what is
+// inconclusive but taken as a pass is skipped.
 func CheckJUnit(w io.Writer, r *gate.Result) error {
 	suite := junitSuite{Name: "lacuna check"}
 	for i := range r.Measures {

@@ -57,13 +57,19 @@ type (
 
 // sarifRules is the verdicts that are reported, each a rule.
 var sarifRules = []sarifRule{
-	{gate.Regression, sarifMessage{"A measure got worse by more than its limit"}, sarifMessage{"The 95 % interval of the change lies beyond the limit, or that of the measure beyond its budget."}},
-	{gate.Inconclusive, sarifMessage{"Whether a measure got worse is inconclusive"}, sarifMessage{"More runs would settle it; the message says how many."}},
-	{gate.NotComparable, sarifMessage{"Before and after cannot be compared"}, sarifMessage{"The GPU, the driver, the clocks, a library or a label differs, or one side lacks the measure."}},
-	{gate.Improvement, sarifMessage{"A measure got better by more than its limit"}, sarifMessage{"It fails nothing. Make the new runs the baseline to keep it."}},
+	{gate.Regression, sarifMessage{"A measure got worse by more than its limit"},
+		sarifMessage{"The 95 % interval of the change lies beyond the limit, or that of the measure beyond its " +
+			"budget."}},
+	{gate.Inconclusive, sarifMessage{"Whether a measure got worse is inconclusive"},
+		sarifMessage{"More runs would settle it; the message says how many."}},
+	{gate.NotComparable, sarifMessage{"Before and after cannot be compared"},
+		sarifMessage{"The GPU, the driver, the clocks, a library or a label differs, or one side lacks the measure."}},
+	{gate.Improvement, sarifMessage{"A measure got better by more than its limit"},
+		sarifMessage{"It fails nothing. Make the new runs the baseline to keep it."}},
 }
 
-var sarifLevels = map[gate.Verdict]string{gate.Regression: "error", gate.Inconclusive: "warning", gate.NotComparable: "warning", gate.Improvement: "note"}
+var sarifLevels = map[gate.Verdict]string{gate.Regression: "error", gate.Inconclusive: "warning",
+	gate.NotComparable: "warning", gate.Improvement: "note"}
 
 // CheckSARIF writes what did not simply pass as SARIF 2.1.0, which code hosts show beside the code.
 func CheckSARIF(w io.Writer, r *gate.Result) error {
@@ -74,7 +80,8 @@ func CheckSARIF(w io.Writer, r *gate.Result) error {
 			if rule.ID != m.Verdict {
 				continue
 			}
-			x := sarifResult{RuleID: string(rule.ID), RuleIndex: k, Level: sarifLevels[m.Verdict], Message: sarifMessage{page.Printable(m.Name + ": " + pages.RowWords(m).String())},
+			x := sarifResult{RuleID: string(rule.ID), RuleIndex: k, Level: sarifLevels[m.Verdict],
+				Message:      sarifMessage{page.Printable(m.Name + ": " + pages.RowWords(m).String())},
 				Fingerprints: map[string]string{"lacunaMeasure/v1": fingerprint(m)}}
 			path, line := checkPlace(r, m)
 			var at sarifLocation

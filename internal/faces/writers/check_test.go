@@ -16,7 +16,8 @@ import (
 
 func TestCheckGoldens(t *testing.T) {
 	r := samples.Check(t)
-	for name, write := range map[string]func(io.Writer, *gate.Result) error{"check.xml": CheckJUnit, "check.sarif": CheckSARIF, "check.github": CheckGitHub, "check.gitlab": CheckGitLab} {
+	for name, write := range map[string]func(io.Writer, *gate.Result) error{"check.xml": CheckJUnit,
+		"check.sarif": CheckSARIF, "check.github": CheckGitHub, "check.gitlab": CheckGitLab} {
 		var out bytes.Buffer
 		if err := write(&out, r); err != nil {
 			t.Fatal(err)
@@ -28,13 +29,14 @@ func TestCheckGoldens(t *testing.T) {
 // What SARIF 2.1.0 requires of the objects that are written, which keys it knows of them, and its enumerations
 // (sarif-schema-2.1.0.json, OASIS).
 var sarifSchema = map[string]struct{ required, known []string }{
-	"log":      {[]string{"version", "runs"}, []string{"$schema", "version", "runs"}},
-	"run":      {[]string{"tool"}, []string{"tool", "results"}},
-	"tool":     {[]string{"driver"}, []string{"driver"}},
-	"driver":   {[]string{"name"}, []string{"name", "rules"}},
-	"rule":     {[]string{"id"}, []string{"id", "shortDescription", "help"}},
-	"text":     {[]string{"text"}, []string{"text"}},
-	"result":   {[]string{"message"}, []string{"ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"}},
+	"log":    {[]string{"version", "runs"}, []string{"$schema", "version", "runs"}},
+	"run":    {[]string{"tool"}, []string{"tool", "results"}},
+	"tool":   {[]string{"driver"}, []string{"driver"}},
+	"driver": {[]string{"name"}, []string{"name", "rules"}},
+	"rule":   {[]string{"id"}, []string{"id", "shortDescription", "help"}},
+	"text":   {[]string{"text"}, []string{"text"}},
+	"result": {[]string{"message"}, []string{"ruleId", "ruleIndex", "level", "message", "locations",
+		"partialFingerprints"}},
 	"location": {nil, []string{"physicalLocation"}},
 	"physical": {[]string{"artifactLocation"}, []string{"artifactLocation", "region"}},
 	"artifact": {nil, []string{"uri"}},
@@ -89,7 +91,8 @@ func TestSARIF(t *testing.T) {
 			t.Errorf("ruleIndex is of %v, ruleId %v", got, r["ruleId"])
 		}
 		p := holds("physical", holds("location", r["locations"].([]any)[0])["physicalLocation"])
-		if holds("region", p["region"])["startLine"].(float64) < 1 || strings.Contains(holds("artifact", p["artifactLocation"])["uri"].(string), " ") {
+		if holds("region", p["region"])["startLine"].(float64) < 1 ||
+			strings.Contains(holds("artifact", p["artifactLocation"])["uri"].(string), " ") {
 			t.Errorf("%v", p)
 		}
 	}
@@ -117,8 +120,10 @@ func TestJUnitCounts(t *testing.T) {
 		}
 	}
 	s := got.Suite
-	if s.Tests != len(s.Cases) || s.Failures != failures || s.Errors != errs || s.Skipped != skipped || failures == 0 || errs == 0 || skipped == 0 {
-		t.Errorf("%d, %d, %d, %d; counted %d, %d, %d, %d", s.Tests, s.Failures, s.Errors, s.Skipped, len(s.Cases), failures, errs, skipped)
+	if s.Tests != len(s.Cases) || s.Failures != failures || s.Errors != errs || s.Skipped != skipped ||
+		failures == 0 || errs == 0 || skipped == 0 {
+		t.Errorf("%d, %d, %d, %d; counted %d, %d, %d, %d", s.Tests, s.Failures, s.Errors, s.Skipped, len(s.Cases),
+			failures, errs, skipped)
 	}
 }
 
@@ -131,7 +136,8 @@ func TestGitHubLines(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for _, l := range lines[:len(lines)-1] {
 		command, message, ok := strings.Cut(strings.TrimPrefix(l, "::"), "::")
-		if !strings.HasPrefix(l, "::") || !ok || message == "" || !slices.Contains([]string{"error", "warning", "notice"}, strings.Fields(command)[0]) {
+		if !strings.HasPrefix(l, "::") || !ok || message == "" ||
+			!slices.Contains([]string{"error", "warning", "notice"}, strings.Fields(command)[0]) {
 			t.Errorf("%q", l)
 		}
 	}
@@ -152,17 +158,20 @@ func TestCheckContract(t *testing.T) {
 			t.Errorf("%s is no list: %v", key, got[key])
 		}
 	}
-	if got["schema"] != 1.0 || !slices.Contains([]string{"pass", "regression", "inconclusive", "not_comparable"}, got["verdict"].(string)) {
+	if got["schema"] != 1.0 || !slices.Contains([]string{"pass", "regression", "inconclusive", "not_comparable"},
+		got["verdict"].(string)) {
 		t.Errorf("%v, %v", got["schema"], got["verdict"])
 	}
 	for _, x := range got["measures"].([]any) {
 		m := x.(map[string]any)
-		for _, key := range []string{"name", "before", "after", "change_pct", "low_pct", "high_pct", "limit", "verdict", "runs_needed"} {
+		for _, key := range []string{"name", "before", "after", "change_pct", "low_pct", "high_pct", "limit",
+			"verdict", "runs_needed"} {
 			if _, ok := m[key]; !ok {
 				t.Errorf("%v has no %s", m["name"], key)
 			}
 		}
-		if low, ok := m["low_pct"].(float64); ok && (low > m["change_pct"].(float64) || m["high_pct"].(float64) < m["change_pct"].(float64)) {
+		if low, ok := m["low_pct"].(float64); ok &&
+			(low > m["change_pct"].(float64) || m["high_pct"].(float64) < m["change_pct"].(float64)) {
 			t.Errorf("%v: %v is not between %v and %v", m["name"], m["change_pct"], low, m["high_pct"])
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // DiffCSV writes every row of a comparison: the step, measures, kernels, operators, and what explains the step.
 func DiffCSV(w io.Writer, d *compare.Difference) error {
 	c := csv.NewWriter(w)
-	c.Write([]string{"Kind", "Name", "Unit", "Before", "After", "Change", "Change (%)", "Low (%)", "High (%)", "Verdict", "Runs needed"})
+	c.Write([]string{"Kind", "Name", "Unit", "Before", "After", "Change", "Change (%)", "Low (%)", "High (%)",
+		"Verdict", "Runs needed"})
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
 	maybe := func(x *float64) string {
 		if x == nil {
@@ -26,7 +27,9 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		if x.RunsNeeded > 0 {
 			needed = strconv.Itoa(x.RunsNeeded)
 		}
-		c.Write([]string{kind, page.Printable(name), x.Unit, number(x.Before), number(x.After), number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), string(x.Verdict), needed})
+		c.Write([]string{kind, page.Printable(name), x.Unit, number(x.Before), number(x.After),
+			number(x.After - x.Before), maybe(x.ChangePct), maybe(x.LowPct), maybe(x.HighPct), string(x.Verdict),
+			needed})
 	}
 	if d.Step != nil {
 		row("step", d.Step.Name, d.Step)
@@ -49,7 +52,8 @@ func DiffCSV(w io.Writer, d *compare.Difference) error {
 		row("kernel", name, &k.Change)
 	}
 	for _, x := range d.Operators {
-		c.Write([]string{"operator", page.Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs), number(x.ChangeMs), "", "", "", "", ""})
+		c.Write([]string{"operator", page.Printable(x.Path), "ms", number(x.BeforeMs), number(x.AfterMs),
+			number(x.ChangeMs), "", "", "", "", ""})
 	}
 	c.Flush()
 	return c.Error()

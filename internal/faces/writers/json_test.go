@@ -10,7 +10,8 @@ import (
 )
 
 func TestJSONKeepsNames(t *testing.T) {
-	name := "void vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1> >(int)\x1b[2J\u202e"
+	name := "void vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1> " +
+		">(int)\x1b[2J\u202e"
 	var out bytes.Buffer
 	if err := JSON(&out, &report.Report{Schema: 1, TopKernels: []report.TopKernel{{Name: name}}}); err != nil {
 		t.Fatal(err)

@@ -38,32 +38,49 @@ func monitorMetrics() []metricFamily {
 		{"lacuna_gpu_info", "gauge", "What the GPU is; always 1.", func(g *monitor.GPU, add func(float64, ...string)) {
 			add(1, "name", g.Name, "pci", g.PCI)
 		}},
-		{"lacuna_gpu_up", "gauge", "Whether the GPU could be read.", func(g *monitor.GPU, add func(float64, ...string)) {
-			add(oneIf(g.Error == ""))
-		}},
-		gauge("lacuna_gpu_utilization_ratio", "Share of the driver's last period in which a kernel ran.", percent, func(g *monitor.GPU) *float64 { return g.UtilPct }),
-		gauge("lacuna_gpu_memory_utilization_ratio", "Share of the driver's last period in which device memory was read or written.", percent, func(g *monitor.GPU) *float64 { return g.MemoryUtilPct }),
-		gauge("lacuna_gpu_memory_used_bytes", "Device memory in use.", 1, func(g *monitor.GPU) *float64 { return g.MemoryUsedBytes }),
-		gauge("lacuna_gpu_memory_total_bytes", "Device memory.", 1, func(g *monitor.GPU) *float64 { return g.MemoryTotalBytes }),
-		gauge("lacuna_gpu_sm_clock_hertz", "Clock of the SMs.", mega, func(g *monitor.GPU) *float64 { return g.SMClockMHz }),
-		gauge("lacuna_gpu_sm_clock_max_hertz", "Highest clock of the SMs.", mega, func(g *monitor.GPU) *float64 { return g.MaxSMClockMHz }),
-		gauge("lacuna_gpu_memory_clock_hertz", "Clock of the memory.", mega, func(g *monitor.GPU) *float64 { return g.MemoryClockMHz }),
-		gauge("lacuna_gpu_memory_clock_max_hertz", "Highest clock of the memory.", mega, func(g *monitor.GPU) *float64 { return g.MaxMemoryClockMHz }),
+		{"lacuna_gpu_up", "gauge", "Whether the GPU could be read.",
+			func(g *monitor.GPU, add func(float64, ...string)) {
+				add(oneIf(g.Error == ""))
+			}},
+		gauge("lacuna_gpu_utilization_ratio", "Share of the driver's last period in which a kernel ran.", percent,
+			func(g *monitor.GPU) *float64 { return g.UtilPct }),
+		gauge("lacuna_gpu_memory_utilization_ratio",
+			"Share of the driver's last period in which device memory was read or written.", percent,
+			func(g *monitor.GPU) *float64 { return g.MemoryUtilPct }),
+		gauge("lacuna_gpu_memory_used_bytes", "Device memory in use.", 1,
+			func(g *monitor.GPU) *float64 { return g.MemoryUsedBytes }),
+		gauge("lacuna_gpu_memory_total_bytes", "Device memory.", 1,
+			func(g *monitor.GPU) *float64 { return g.MemoryTotalBytes }),
+		gauge("lacuna_gpu_sm_clock_hertz", "Clock of the SMs.", mega,
+			func(g *monitor.GPU) *float64 { return g.SMClockMHz }),
+		gauge("lacuna_gpu_sm_clock_max_hertz", "Highest clock of the SMs.", mega,
+			func(g *monitor.GPU) *float64 { return g.MaxSMClockMHz }),
+		gauge("lacuna_gpu_memory_clock_hertz", "Clock of the memory.", mega,
+			func(g *monitor.GPU) *float64 { return g.MemoryClockMHz }),
+		gauge("lacuna_gpu_memory_clock_max_hertz", "Highest clock of the memory.", mega,
+			func(g *monitor.GPU) *float64 { return g.MaxMemoryClockMHz }),
 		gauge("lacuna_gpu_power_watts", "Power drawn.", 1, func(g *monitor.GPU) *float64 { return g.PowerW }),
-		gauge("lacuna_gpu_power_limit_watts", "Power limit that is enforced.", 1, func(g *monitor.GPU) *float64 { return g.PowerLimitW }),
-		gauge("lacuna_gpu_temperature_celsius", "Temperature of the GPU.", 1, func(g *monitor.GPU) *float64 { return g.TemperatureC }),
+		gauge("lacuna_gpu_power_limit_watts", "Power limit that is enforced.", 1,
+			func(g *monitor.GPU) *float64 { return g.PowerLimitW }),
+		gauge("lacuna_gpu_temperature_celsius", "Temperature of the GPU.", 1,
+			func(g *monitor.GPU) *float64 { return g.TemperatureC }),
 		{"lacuna_gpu_throttled", "gauge", "Whether this holds the clocks down.", throttleSamples},
-		gauge("lacuna_gpu_pcie_transmit_bytes_per_second", "Sent over PCIe by the GPU, over 20 ms.", 1, func(g *monitor.GPU) *float64 { return g.PCIeTxBps }),
-		gauge("lacuna_gpu_pcie_receive_bytes_per_second", "Received over PCIe by the GPU, over 20 ms.", 1, func(g *monitor.GPU) *float64 { return g.PCIeRxBps }),
-		counter("lacuna_gpu_nvlink_transmit_bytes_total", "Data sent over all NVLinks.", func(g *monitor.GPU) *float64 { return g.NVLinkTx }),
-		counter("lacuna_gpu_nvlink_receive_bytes_total", "Data received over all NVLinks.", func(g *monitor.GPU) *float64 { return g.NVLinkRx }),
-		{"lacuna_gpu_process_memory_bytes", "gauge", "Device memory that a process uses.", func(g *monitor.GPU, add func(float64, ...string)) {
-			for _, p := range g.Processes {
-				if p.MemoryBytes != nil {
-					add(*p.MemoryBytes, "pid", strconv.Itoa(p.PID), "process", p.Name)
+		gauge("lacuna_gpu_pcie_transmit_bytes_per_second", "Sent over PCIe by the GPU, over 20 ms.", 1,
+			func(g *monitor.GPU) *float64 { return g.PCIeTxBps }),
+		gauge("lacuna_gpu_pcie_receive_bytes_per_second", "Received over PCIe by the GPU, over 20 ms.", 1,
+			func(g *monitor.GPU) *float64 { return g.PCIeRxBps }),
+		counter("lacuna_gpu_nvlink_transmit_bytes_total", "Data sent over all NVLinks.",
+			func(g *monitor.GPU) *float64 { return g.NVLinkTx }),
+		counter("lacuna_gpu_nvlink_receive_bytes_total", "Data received over all NVLinks.",
+			func(g *monitor.GPU) *float64 { return g.NVLinkRx }),
+		{"lacuna_gpu_process_memory_bytes", "gauge", "Device memory that a process uses.",
+			func(g *monitor.GPU, add func(float64, ...string)) {
+				for _, p := range g.Processes {
+					if p.MemoryBytes != nil {
+						add(*p.MemoryBytes, "pid", strconv.Itoa(p.PID), "process", p.Name)
+					}
 				}
-			}
-		}},
+			}},
 	}
 }
 

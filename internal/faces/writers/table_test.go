@@ -27,9 +27,11 @@ func sheet() tables.Sheet {
 	}
 	rows := &tables.Rows{Columns: columns, Notes: []string{"two rows are hostile"}}
 	add := func(total, n int64, mb tables.Cell, name string) {
-		rows.Add(tables.Float(float64(total)/2e6), tables.Int(total), tables.Int(n), tables.Float(float64(total)/float64(n)), mb, tables.Int(4711), tables.Str(name))
+		rows.Add(tables.Float(float64(total)/2e6), tables.Int(total), tables.Int(n),
+			tables.Float(float64(total)/float64(n)), mb, tables.Int(4711), tables.Str(name))
 	}
-	add(1_234_567, 1234, tables.Float(16.7772), "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, float)")
+	add(1_234_567, 1234, tables.Float(16.7772), "void at::native::vectorized_elementwise_kernel<4, "+
+		"at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, float)")
 	add(999_999, 3, tables.Cell{}, `gemm "quoted", with a comma`)
 	add(500, 1, tables.Float(math.NaN()), "\x1b[31mred\x1b[0m\r\nsecond line\t\u202eevil\xff")
 	add(1, 1, tables.Float(0), "内核名字 with 全角 letters")
@@ -37,7 +39,8 @@ func sheet() tables.Sheet {
 }
 
 func empty() tables.Sheet {
-	return tables.Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json", Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
+	return tables.Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json",
+		Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
 }
 
 func render(t testing.TB, write func(b *bytes.Buffer) error) string {
@@ -84,7 +87,8 @@ func TestTableJSONIsJSON(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	row := got.Tables[0].Rows[1]
-	if got.Schema != 1 || len(got.Tables) != 2 || row["total_time_ns"] != 999999.0 || row["size_mb"] != nil || row["name"] != `gemm "quoted", with a comma` {
+	if got.Schema != 1 || len(got.Tables) != 2 || row["total_time_ns"] != 999999.0 || row["size_mb"] != nil ||
+		row["name"] != `gemm "quoted", with a comma` {
 		t.Errorf("read back as %+v", got)
 	}
 	if k := keysOf([]tables.Column{{Name: "A"}, {Name: "a"}, {Name: "a"}}); fmt.Sprint(k) != "[a a_2 a_3]" {

@@ -43,7 +43,8 @@ type section struct {
 	sequences []sequence // by start
 }
 
-// Parse reads a cubin. Sizes and offsets in it are not believed: what lies outside the bytes given is left out or an error.
+// Parse reads a cubin. Sizes and offsets in it are not believed: what lies outside the bytes given is left out or an
+// error.
 func Parse(data []byte) (*File, error) {
 	f, err := elf.NewFile(standard{data})
 	if err != nil {
@@ -74,7 +75,8 @@ func Parse(data []byte) (*File, error) {
 	return file, nil
 }
 
-// standard is a cubin with the ELF version that package elf asks for. Up to CUDA 12 the field holds the toolkit's version: 128 for 12.8.
+// standard is a cubin with the ELF version that package elf asks for. Up to CUDA 12 the field holds the toolkit's
+// version: 128 for 12.8.
 type standard struct{ data []byte }
 
 func (s standard) ReadAt(p []byte, at int64) (int, error) {
@@ -88,7 +90,8 @@ func (s standard) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// architecture is the compute capability in the ELF header's flags: since ABI version 8 it is in bits 8 to 15, before in bits 0 to 7.
+// architecture is the compute capability in the ELF header's flags: since ABI version 8 it is in bits 8 to 15, before
+// in bits 0 to 7.
 func architecture(data []byte) int {
 	const abiVersion, flags = 8, 48 // offsets in the header, which elf.NewFile has found whole
 	if data[abiVersion] >= 8 {
@@ -105,11 +108,12 @@ func inside(data []byte, offset, size uint64) []byte {
 	return data[offset:][:min(size, uint64(len(data))-offset)]
 }
 
-// unload turns addresses of symbols into offsets. Up to 2022.1 reports hold modules as they were loaded: a kernel's symbol
-// has the address that it ran at, which is the beginning of its section.
+// unload turns addresses of symbols into offsets. Up to 2022.1 reports hold modules as they were loaded: a kernel's
+// symbol has the address that it ran at, which is the beginning of its section.
 func (f *File) unload(symbols []elf.Symbol) {
 	for _, s := range symbols {
-		if at := f.section(s); at != nil && s.Value >= uint64(len(at.data)) && (at.loadedAt == 0 || s.Value < at.loadedAt) {
+		if at := f.section(s); at != nil && s.Value >= uint64(len(at.data)) &&
+			(at.loadedAt == 0 || s.Value < at.loadedAt) {
 			at.loadedAt = s.Value
 		}
 	}
@@ -173,7 +177,8 @@ type Line struct {
 	Line int    // from 1
 }
 
-// maxInlined is how many calls deep a chain of inlined functions is followed: a table that points in circles ends there.
+// maxInlined is how many calls deep a chain of inlined functions is followed: a table that points in circles ends
+// there.
 const maxInlined = 64
 
 // Lines are where the instruction at offset (bytes from the function's start) comes from, innermost first: a line of an
@@ -213,7 +218,8 @@ func (f *File) HasLines() bool {
 // Toolkit says whether a path belongs to CUDA's own headers, and not to the user's program: an instruction from one
 // is better shown where the user called it.
 func Toolkit(path string) bool {
-	for _, part := range []string{"/cuda/", "/cuda-", "/nvhpc/", "/hpc_sdk/", "/nvidia/", "/usr/include/", "/usr/lib/"} {
+	for _, part := range []string{"/cuda/", "/cuda-", "/nvhpc/", "/hpc_sdk/", "/nvidia/", "/usr/include/",
+		"/usr/lib/"} {
 		if strings.Contains(path, part) {
 			return true
 		}

@@ -68,7 +68,8 @@ func sass(t testing.TB, folder string) map[uint64]string {
 	}
 	all := make(map[uint64]string)
 	for _, row := range rows {
-		if address, err := strconv.ParseUint(strings.TrimPrefix(row[0], "0x"), 16, 64); err == nil && strings.HasPrefix(row[0], "0x") {
+		if address, err := strconv.ParseUint(strings.TrimPrefix(row[0], "0x"), 16, 64); err == nil &&
+			strings.HasPrefix(row[0], "0x") {
 			all[address] = strings.TrimSpace(row[1])
 		}
 	}
@@ -95,7 +96,8 @@ func TestOperations(t *testing.T) {
 				t.Errorf("%s: %v", folder, err)
 				continue
 			}
-			if device := int(s.SMVersion>>16*10 + s.SMVersion&0xffff); f.SM > device || f.SM/10 != device/10 { // code for 8.0 runs on 8.6
+			// code for 8.0 runs on 8.6
+			if device := int(s.SMVersion>>16*10 + s.SMVersion&0xffff); f.SM > device || f.SM/10 != device/10 {
 				t.Errorf("%s: compute capability %d on a device of %d", folder, f.SM, device)
 			}
 			for _, at := range s.Functions {
@@ -113,7 +115,8 @@ func TestOperations(t *testing.T) {
 					same(t, i, printed)
 					if i.Branch {
 						branches++
-						if want := target.FindStringSubmatch(printed); want == nil || want[1] != strconv.FormatUint(at.Address+i.Target, 16) {
+						if want := target.FindStringSubmatch(printed); want == nil ||
+							want[1] != strconv.FormatUint(at.Address+i.Target, 16) {
 							t.Errorf("%s: goes to %#x", printed, at.Address+i.Target)
 						}
 					}
@@ -134,7 +137,8 @@ func same(t *testing.T, i cubin.Instruction, printed string) {
 	if base, _, _ := strings.Cut(name, "."); base != strings.TrimSuffix(strings.SplitN(i.Name, ".", 2)[0], ";") {
 		t.Errorf("%s is called %q", printed, i.Name)
 	}
-	if (i.Guard != 7) != (code != printed) && !strings.HasPrefix(printed, "@P") && !strings.HasPrefix(printed, "@U") && !strings.HasPrefix(printed, "@!") {
+	if (i.Guard != 7) != (code != printed) && !strings.HasPrefix(printed, "@P") && !strings.HasPrefix(printed, "@U") &&
+		!strings.HasPrefix(printed, "@!") {
 		t.Errorf("%s: guard %d", printed, i.Guard)
 	}
 	var want, got []string
@@ -152,7 +156,8 @@ func same(t *testing.T, i cubin.Instruction, printed string) {
 		t.Errorf("%s: registers %v", printed, got)
 	}
 	for suffix, bytes := range map[string]int{".64": 8, ".128": 16, ".U8": 1, ".U16": 2} {
-		if i.Kind != cubin.Other && i.Bytes != 0 && strings.Contains(name+".", suffix+".") && i.Bytes != bytes && !strings.HasPrefix(name, "ATOM") {
+		if i.Kind != cubin.Other && i.Bytes != 0 && strings.Contains(name+".", suffix+".") && i.Bytes != bytes &&
+			!strings.HasPrefix(name, "ATOM") {
 			t.Errorf("%s: %d bytes", printed, i.Bytes)
 		}
 	}
@@ -208,9 +213,11 @@ func walk(data []byte) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	corpus := filepath.Join(golden.Root(f), "../../shared/corpus") // seeds, if it is there
-	for _, dir := range []string{"cudacode-gtx1660s-2024.1-vecadd", "indexspaces-a40-2022.4", "indexspaces-a40-2022.1"} {
+	for _, dir := range []string{"cudacode-gtx1660s-2024.1-vecadd", "indexspaces-a40-2022.4",
+		"indexspaces-a40-2022.1"} {
 		if paths, _ := filepath.Glob(filepath.Join(corpus, "public/ncu", dir, "report.ncu-rep*")); len(paths) > 0 {
-			r, err := reader.OpenProfile(context.Background(), paths[0], []*reader.Format{&ncu.Format}, reader.Options{})
+			r, err := reader.OpenProfile(context.Background(), paths[0], []*reader.Format{&ncu.Format},
+				reader.Options{})
 			if err == nil {
 				f.Add(r.Sources[0].Cubin)
 			}

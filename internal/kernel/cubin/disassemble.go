@@ -25,7 +25,8 @@ type tool struct {
 }
 
 // ErrNoDisassembler says that neither nvdisasm nor cuobjdump is on the PATH.
-var ErrNoDisassembler = errors.New("text of machine code: no nvdisasm or cuobjdump on the PATH; install the CUDA toolkit, or read addresses and source lines instead")
+var ErrNoDisassembler = errors.New("text of machine code: no nvdisasm or cuobjdump on the PATH; install the CUDA " +
+	"toolkit, or read addresses and source lines instead")
 
 // A Disassembler is an installed one.
 type Disassembler struct {
@@ -43,7 +44,8 @@ func FindDisassembler() (*Disassembler, error) {
 	return nil, ErrNoDisassembler
 }
 
-// A Text is the code of a module as text: by section or function as the tool names it, then by the offset of the instruction there.
+// A Text is the code of a module as text: by section or function as the tool names it, then by the offset of the
+// instruction there.
 type Text map[string]map[uint64]string
 
 // maxTextBytes bounds what is read of a tool's output: 200 bytes for each of the 16 of an instruction, and then some.
@@ -78,8 +80,9 @@ func (d *Disassembler) Text(ctx context.Context, data []byte) (Text, error) {
 	return text, readErr
 }
 
-// readText reads what both tools print. A function begins with ".section .text.NAME,..." (nvdisasm) or "Function : NAME"
-// (cuobjdump); an instruction is "/*OFFSET*/ TEXT ;" with the offset in hexadecimal, whatever comments follow it.
+// readText reads what both tools print. A function begins with ".section .text.NAME,..." (nvdisasm) or "Function :
+// NAME" (cuobjdump); an instruction is "/*OFFSET*/ TEXT ;" with the offset in hexadecimal, whatever comments follow
+// it.
 func readText(r *bufio.Reader) (Text, error) {
 	text := make(Text)
 	var at map[uint64]string

@@ -42,7 +42,8 @@ func TestDisassembler(t *testing.T) {
 	for tool, output := range printedBy {
 		t.Run(tool, func(t *testing.T) {
 			dir := t.TempDir()
-			script := "#!/bin/sh\nfor last; do :; done\n[ -s \"$last\" ] || exit 3\n/bin/cat " + filepath.Join(dir, "output") + "\n"
+			script := "#!/bin/sh\nfor last; do :; done\n[ -s \"$last\" ] || exit 3\n/bin/cat " +
+				filepath.Join(dir, "output") + "\n"
 			for name, text := range map[string]string{"output": output, tool: script} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 					t.Fatal(err)
@@ -58,7 +59,8 @@ func TestDisassembler(t *testing.T) {
 				t.Fatal(err)
 			}
 			code := text["_Z3addPf"]
-			if len(text) != 1 || len(code) != 3 || code[0] != "LDC R1, c[0x0][0x28]" || code[0x10] != "@!P0 EXIT" || !strings.HasPrefix(code[0x20], "BRA ") {
+			if len(text) != 1 || len(code) != 3 || code[0] != "LDC R1, c[0x0][0x28]" || code[0x10] != "@!P0 EXIT" ||
+				!strings.HasPrefix(code[0x20], "BRA ") {
 				t.Errorf("read %v", text)
 			}
 			if _, err := d.Text(context.Background(), nil); err == nil {

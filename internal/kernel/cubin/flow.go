@@ -27,8 +27,8 @@ func Producers(list []Instruction, i int) []int {
 	return found
 }
 
-// maxBack is how many instructions back a taker of a counter is looked for. It bounds the time that damaged code costs; in
-// the corpus the farthest load is 803 before its use.
+// maxBack is how many instructions back a taker of a counter is looked for. It bounds the time that damaged code
+// costs; in the corpus the farthest load is 803 before its use.
 const maxBack = 2048
 
 // takers are the instructions at the end of list that take a counter, back to where it was last waited for.
@@ -44,7 +44,8 @@ func takers(list []Instruction, counter int8) (found []int) {
 	return found
 }
 
-// takersFrom is takers from the end of the loop that i is in: the nearest branch behind i that goes back to i or before it.
+// takersFrom is takers from the end of the loop that i is in: the nearest branch behind i that goes back to i or
+// before it.
 func takersFrom(list []Instruction, i int, counter int8) []int {
 	for p := i; p < min(len(list), i+maxBack); p++ {
 		if list[p].Branch && list[p].Target <= list[i].Offset {

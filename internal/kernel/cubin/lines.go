@@ -42,8 +42,8 @@ type fileEntry struct {
 }
 
 // addLines reads .debug_line. Addresses in it are 0 until relocated: the relocation of an address says which function
-// a sequence is of. debug/dwarf can neither relocate a cubin nor keep the rows' contexts, hence this decoder: DWARF 2 to 4,
-// as NVIDIA's compilers write (2 in all that were seen, up to CUDA 13.0).
+// a sequence is of. debug/dwarf can neither relocate a cubin nor keep the rows' contexts, hence this decoder: DWARF 2
+// to 4, as NVIDIA's compilers write (2 in all that were seen, up to CUDA 13.0).
 func (f *File) addLines(file *elf.File, data []byte, symbols []elf.Symbol) {
 	table := file.Section(".debug_line")
 	if table == nil {
@@ -217,7 +217,9 @@ func (u *unit) extended(c *cursor, s *state) (ended bool) {
 			at := c.at
 			s.section, s.offset, s.placed = u.addressAtSection(at, c.uint64())
 		}
-	case 0x90: // NVIDIA's: the rows from here on are inlined into the row of that number; the second operand is the callee's name
+	case 0x90:
+		// NVIDIA's: the rows from here on are inlined into the row of that number; the second operand is the callee's
+		// name
 		s.context = uint32(min(c.uleb(), 1<<32-1))
 	}
 	c.at = next

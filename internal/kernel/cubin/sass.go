@@ -80,39 +80,59 @@ type operation struct {
 	places places
 }
 
-// ops is what the low nine bits of the word stand for; the next three are the form of its operands. From the bytes
-// of the reports in corpus/kernel and corpus/public/ncu beside the text that Nsight Compute printed of them (7.0, 7.5, 8.0,
-// 8.6, 9.0): facts of the hardware, all 9-bit codes found there had one name. TestOperations holds both against each other.
-// 10.0 has no text in the corpus; the codes that occur there fit.
+// ops is what the low nine bits of the word stand for; the next three are the form of its operands. From the bytes of
+// the reports in corpus/kernel and corpus/public/ncu beside the text that Nsight Compute printed of them (7.0, 7.5,
+// 8.0,
+// 8.6, 9.0): facts of the hardware, all 9-bit codes found there had one name. TestOperations holds both against each
+// other. 10.0 has no text in the corpus; the codes that occur there fit.
 var ops = [512]operation{
-	0x002: {"MOV", Other, d | b}, 0x003: {"P2R", Other, d | a}, 0x004: {"R2P", Other, a}, 0x005: {"CS2R", Other, d | wide},
+	0x002: {"MOV", Other, d | b}, 0x003: {"P2R", Other, d | a}, 0x004: {"R2P", Other, a},
+	0x005: {"CS2R", Other, d | wide},
 	0x007: {"SEL", Other, d | a | b}, 0x008: {"FSEL", Other, d | a | b}, 0x009: {"FMNMX", Other, d | a | b},
 	0x00b: {"FSETP", Other, a | b}, 0x00c: {"ISETP", Other, a | b},
 	0x010: {"IADD3", Other, d | a | b | c}, 0x011: {"LEA", Other, d | a | b | c}, 0x012: {"LOP3", Other, d | a | b | c},
 	0x013: {"IABS", Other, d | b}, 0x016: {"PRMT", Other, d | a | b | c}, 0x017: {"IMNMX", Other, d | a | b},
-	0x019: {"SHF", Other, d | a | b | c}, 0x01a: {"SGXT", Other, d | a | b}, 0x01b: {"BMSK", Other, d | a | b}, 0x01c: {"PLOP3", Other, 0},
+	0x019: {"SHF", Other, d | a | b | c}, 0x01a: {"SGXT", Other, d | a | b}, 0x01b: {"BMSK", Other, d | a | b},
+	0x01c: {"PLOP3", Other, 0},
 	0x020: {"FMUL", Other, d | a | b}, 0x021: {"FADD", Other, d | a | b}, 0x023: {"FFMA", Other, d | a | b | c},
-	0x024: {"IMAD", Other, d | a | b | c}, 0x025: {"IMAD.WIDE", Other, d | a | b | c | wide}, 0x027: {"IMAD.HI", Other, d | a | b | c},
+	0x024: {"IMAD", Other, d | a | b | c}, 0x025: {"IMAD.WIDE", Other, d | a | b | c | wide},
+	0x027: {"IMAD.HI", Other, d | a | b | c},
 	0x028: {"DMUL", Other, d | a | b | wide | widePairs}, 0x029: {"DADD", Other, d | a | cForm1 | wide | widePairs},
 	0x02a: {"DSETP", Other, a | b | widePairs}, 0x02b: {"DFMA", Other, d | a | b | c | wide | widePairs},
-	0x030: {"HADD2", Other, d | a | b}, 0x031: {"HFMA2", Other, d | a | b | c}, 0x032: {"HMUL2", Other, d | a | b}, 0x035: {"HFMA2.MMA", Other, d | a | c},
-	0x036: {"VIADD", Other, d | a}, 0x03b: {"LDSM", LoadShared, d | a | quad}, 0x03c: {"HMMA", Other, d | a | b | c | quad},
-	0x03e: {"F2FP", Other, d | a | b | c}, 0x045: {"I2FP", Other, d | b}, 0x046: {"VIADDMNMX", Other, d | a | c}, 0x048: {"VIMNMX", Other, d | a},
-	0x082: {"UMOV", Other, d | b | uniform}, 0x086: {"VOTEU", Other, d | uniform}, 0x087: {"USEL", Other, d | a | b | uniform},
-	0x08c: {"UISETP", Other, a | b | uniform}, 0x090: {"UIADD3", Other, d | a | b | c | uniform}, 0x091: {"ULEA", Other, d | a | b | c | uniform},
-	0x092: {"ULOP3", Other, d | a | b | c | uniform}, 0x096: {"UPRMT", Other, d | a | b | c | uniform}, 0x099: {"USHF", Other, d | a | b | c | uniform},
-	0x09c: {"UPLOP3", Other, 0}, 0x0a4: {"UIMAD", Other, d | a | b | c | uniform}, 0x0a5: {"UIMAD.WIDE", Other, d | a | b | c | uniform | wide},
+	0x030: {"HADD2", Other, d | a | b}, 0x031: {"HFMA2", Other, d | a | b | c}, 0x032: {"HMUL2", Other, d | a | b},
+	0x035: {"HFMA2.MMA", Other, d | a | c},
+	0x036: {"VIADD", Other, d | a}, 0x03b: {"LDSM", LoadShared, d | a | quad},
+	0x03c: {"HMMA", Other, d | a | b | c | quad},
+	0x03e: {"F2FP", Other, d | a | b | c}, 0x045: {"I2FP", Other, d | b}, 0x046: {"VIADDMNMX", Other, d | a | c},
+	0x048: {"VIMNMX", Other, d | a},
+	0x082: {"UMOV", Other, d | b | uniform}, 0x086: {"VOTEU", Other, d | uniform},
+	0x087: {"USEL", Other, d | a | b | uniform},
+	0x08c: {"UISETP", Other, a | b | uniform}, 0x090: {"UIADD3", Other, d | a | b | c | uniform},
+	0x091: {"ULEA", Other, d | a | b | c | uniform},
+	0x092: {"ULOP3", Other, d | a | b | c | uniform}, 0x096: {"UPRMT", Other, d | a | b | c | uniform},
+	0x099: {"USHF", Other, d | a | b | c | uniform},
+	0x09c: {"UPLOP3", Other, 0}, 0x0a4: {"UIMAD", Other, d | a | b | c | uniform},
+	0x0a5: {"UIMAD.WIDE", Other, d | a | b | c | uniform | wide},
 	0x0b9: {"ULDC", Other, d | uniform | wide}, 0x0bf: {"UPOPC", Other, d | b | uniform},
-	0x100: {"FLO", Other, d | b}, 0x102: {"FCHK", Other, a | b}, 0x105: {"F2I", Other, d | b}, 0x106: {"I2F", Other, d | b}, 0x107: {"FRND", Other, d | b},
-	0x108: {"MUFU", Other, d | b}, 0x109: {"POPC", Other, d | b}, 0x110: {"F2F", Other, d | b}, 0x111: {"F2I", Other, d | b | wide}, 0x112: {"I2F", Other, d | b | wide},
-	0x118: {"NOP", Other, 0}, 0x119: {"S2R", Other, d}, 0x11a: {"DEPBAR", Other, 0}, 0x11b: {"ENDCOLLECTIVE", Other, 0}, 0x11c: {"B2R", Other, d},
-	0x11d: {"BAR", Barrier, 0}, 0x141: {"BSYNC", Other, 0}, 0x142: {"BREAK", Other, 0}, 0x143: {"CALL", Other, aForm1}, 0x144: {"CALL", Other, 0},
-	0x145: {"BSSY", Other, 0}, 0x146: {"YIELD", Other, 0}, 0x147: {"BRA", Branch, 0}, 0x148: {"WARPSYNC", Other, aForm1}, 0x149: {"BRX", Exit, a},
+	0x100: {"FLO", Other, d | b}, 0x102: {"FCHK", Other, a | b}, 0x105: {"F2I", Other, d | b},
+	0x106: {"I2F", Other, d | b}, 0x107: {"FRND", Other, d | b},
+	0x108: {"MUFU", Other, d | b}, 0x109: {"POPC", Other, d | b}, 0x110: {"F2F", Other, d | b},
+	0x111: {"F2I", Other, d | b | wide}, 0x112: {"I2F", Other, d | b | wide},
+	0x118: {"NOP", Other, 0}, 0x119: {"S2R", Other, d}, 0x11a: {"DEPBAR", Other, 0},
+	0x11b: {"ENDCOLLECTIVE", Other, 0}, 0x11c: {"B2R", Other, d},
+	0x11d: {"BAR", Barrier, 0}, 0x141: {"BSYNC", Other, 0}, 0x142: {"BREAK", Other, 0}, 0x143: {"CALL", Other, aForm1},
+	0x144: {"CALL", Other, 0},
+	0x145: {"BSSY", Other, 0}, 0x146: {"YIELD", Other, 0}, 0x147: {"BRA", Branch, 0},
+	0x148: {"WARPSYNC", Other, aForm1}, 0x149: {"BRX", Exit, a},
 	0x14d: {"EXIT", Exit, 0}, 0x14e: {"LEPC", Other, d}, 0x150: {"RET", Exit, a}, 0x155: {"BMOV", Other, 0},
-	0x181: {"LDG", LoadGlobal, d | a | addressAB}, 0x182: {"LDC", LoadConstant, d | a}, 0x183: {"LDL", LoadLocal, d | a}, 0x184: {"LDS", LoadShared, d | a},
-	0x185: {"ST", StoreGlobal, a | bAlways | addressAB}, 0x186: {"STG", StoreGlobal, a | bAlways | addressAB}, 0x187: {"STL", StoreLocal, a | bAlways},
-	0x188: {"STS", StoreShared, a | bAlways}, 0x189: {"SHFL", Other, d | a | bForm12 | cForm1}, 0x18f: {"CCTL", Other, 0}, 0x192: {"MEMBAR", Other, 0},
-	0x1a6: {"REDG", Atomic, a | bAlways | addressAB}, 0x1a8: {"ATOMG", Atomic, d | a | bAlways | cForm1 | addressAB}, 0x1ab: {"ERRBAR", Other, 0},
+	0x181: {"LDG", LoadGlobal, d | a | addressAB}, 0x182: {"LDC", LoadConstant, d | a},
+	0x183: {"LDL", LoadLocal, d | a}, 0x184: {"LDS", LoadShared, d | a},
+	0x185: {"ST", StoreGlobal, a | bAlways | addressAB}, 0x186: {"STG", StoreGlobal, a | bAlways | addressAB},
+	0x187: {"STL", StoreLocal, a | bAlways},
+	0x188: {"STS", StoreShared, a | bAlways}, 0x189: {"SHFL", Other, d | a | bForm12 | cForm1},
+	0x18f: {"CCTL", Other, 0}, 0x192: {"MEMBAR", Other, 0},
+	0x1a6: {"REDG", Atomic, a | bAlways | addressAB}, 0x1a8: {"ATOMG", Atomic, d | a | bAlways | cForm1 | addressAB},
+	0x1ab: {"ERRBAR", Other, 0},
 	0x1ae: {"LDGSTS", CopyToShared, dRead | a | addressAB}, 0x1af: {"LDGDEPBAR", Other, 0},
 	0x1c2: {"R2UR", Other, d | a | uniformD}, 0x1c3: {"S2UR", Other, d | uniform},
 }
@@ -157,8 +177,8 @@ func decode(code []byte, at uint64, sm int) Instruction {
 	return i
 }
 
-// branch is how far a relative branch goes from the instruction behind it, in bytes; it wraps for a branch back. The distance
-// is in units of four bytes from bit 34 on; since 9.0 its low eight bits are at 16.
+// branch is how far a relative branch goes from the instruction behind it, in bytes; it wraps for a branch back. The
+// distance is in units of four bytes from bit 34 on; since 9.0 its low eight bits are at 16.
 func branch(low, high uint64, sm int) uint64 {
 	distance := int64(low>>34|high<<30) << 16 >> 16 // 48 bits, signed
 	if sm >= 90 {

@@ -45,7 +45,8 @@ func Base(s string) string {
 }
 
 // plainCasts takes the types of template arguments out, as NVIDIA's demangler writes them: "<(int)64, (bool)1>".
-var plainCasts = strings.NewReplacer("(int)", "", "(bool)", "", "(unsigned int)", "", "(unsigned long)", "", "(long)", "",
+var plainCasts = strings.NewReplacer("(int)", "", "(bool)", "", "(unsigned int)", "", "(unsigned long)", "", "(long)",
+	"",
 	"(short)", "", "(unsigned short)", "", "(unsigned char)", "")
 
 // Profiled is Short for names as Nsight Compute writes them.

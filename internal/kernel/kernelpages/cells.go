@@ -10,7 +10,8 @@ import (
 )
 
 // launchColumns are the first columns of a line about a launch.
-var launchColumns = [...]string{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"}
+var launchColumns = [...]string{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
+	"Block Size", "Grid Size", "Device", "CC"}
 
 // launchCells are the cells of those.
 func launchCells(l *profile.Launch) [len(launchColumns)]string {

@@ -54,10 +54,12 @@ func TestEveryPageIsCompared(t *testing.T) {
 
 // known are pages that are not equal, each with its reason.
 var known = map[string]string{
-	"jaxtoolbox-gb200-2025.3-graph source_sass":   "ncu 2024.1.1 does not know the chip and takes its code for that of compute capability 5.0: instructions of 8 bytes, all \"???\". We print those of 16.",
+	"jaxtoolbox-gb200-2025.3-graph source_sass": "ncu 2024.1.1 does not know the chip and takes its code for " +
+		"that of compute capability 5.0: instructions of 8 bytes, all \"???\". We print those of 16.",
 	"cs599k-gh200-2025.1-memset source_cuda_sass": "ncu leaves out the row \"File Path\"; we print it.",
-	"indexspaces-a40-2022.1 source_cuda_sass":     "In code inlined many times over, ncu prints a few rows of gaps and instructions more; by what rule is not known.",
-	"indexspaces-a40-2022.4 source_cuda_sass":     "As of indexspaces-a40-2022.1.",
+	"indexspaces-a40-2022.1 source_cuda_sass": "In code inlined many times over, ncu prints a few rows of gaps " +
+		"and instructions more; by what rule is not known.",
+	"indexspaces-a40-2022.4 source_cuda_sass": "As of indexspaces-a40-2022.1.",
 }
 
 // differencesTable is known as it stands in docs/formats/ncu-pages.md, without the sums.
@@ -86,7 +88,8 @@ func holdsTable(t *testing.T, table string) {
 		return
 	}
 	if !golden.Updating() {
-		t.Errorf("%s has not the table below; run go test ./internal/kernel/kernelpages -run Pages -update\n%s", path, table)
+		t.Errorf("%s has not the table below; run go test ./internal/kernel/kernelpages -run Pages -update\n%s", path,
+			table)
 		return
 	}
 	if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o644); err != nil {
@@ -144,7 +147,8 @@ func TestPages(t *testing.T) {
 			case reason != "":
 				t.Logf("%s %s: %d of %d cells equal: %s", filepath.Base(folder), p.file, equal, all, reason)
 			default:
-				t.Errorf("%s %s: %d of %d cells equal, %d lines of %d", filepath.Base(folder), p.file, equal, all, len(got), len(want))
+				t.Errorf("%s %s: %d of %d cells equal, %d lines of %d", filepath.Base(folder), p.file, equal, all,
+					len(got), len(want))
 			}
 		}
 	}
@@ -153,7 +157,8 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: no report of the corpus has it, so that nothing holds page %s", p.file, p.page)
 		}
 		if s := sums[p.file]; s != nil {
-			t.Logf("%-17s %8d of %8d cells equal (%.4f %%), %d of %d pages", p.file, s.equal, s.all, 100*float64(s.equal)/float64(s.all), s.whole, s.cases)
+			t.Logf("%-17s %8d of %8d cells equal (%.4f %%), %d of %d pages", p.file, s.equal, s.all,
+				100*float64(s.equal)/float64(s.all), s.whole, s.cases)
 		}
 	}
 	for _, d := range differences {
@@ -177,7 +182,8 @@ type difference struct {
 }
 
 func (d difference) String() string {
-	return fmt.Sprintf("%s %s line %d, %s: printed %q, ours %q", d.report, d.page, d.line, d.column, clip(d.want), clip(d.got))
+	return fmt.Sprintf("%s %s line %d, %s: printed %q, ours %q", d.report, d.page, d.line, d.column, clip(d.want),
+		clip(d.got))
 }
 
 func clip(s string) string { return s[:min(len(s), 200)] }
@@ -186,7 +192,8 @@ func clip(s string) string { return s[:min(len(s), 200)] }
 func compare(page string, want, got [][]string, skip string) (equal, all int, differences []difference) {
 	var head, gotHead []string
 	if len(want) != len(got) {
-		differences = append(differences, difference{page: page, column: "lines", want: fmt.Sprint(len(want)), got: fmt.Sprint(len(got))})
+		differences = append(differences, difference{page: page, column: "lines", want: fmt.Sprint(len(want)),
+			got: fmt.Sprint(len(got))})
 	}
 	for n, w := range want {
 		var g []string
@@ -220,14 +227,16 @@ func compare(page string, want, got [][]string, skip string) (equal, all int, di
 			if mine == cell {
 				equal++
 			} else {
-				differences = append(differences, difference{page: page, column: name, want: cell, got: mine, line: n + 1})
+				differences = append(differences, difference{page: page, column: name, want: cell, got: mine, line: n +
+					1})
 			}
 		}
 	}
 	return equal, all, differences
 }
 
-// once leaves out a function that follows its own copy: ncu 2025.3.1 prints each twice when a report has several results.
+// once leaves out a function that follows its own copy: ncu 2025.3.1 prints each twice when a report has several
+// results.
 func once(rows [][]string) (out [][]string) {
 	var blocks [][][]string
 	for _, r := range rows {

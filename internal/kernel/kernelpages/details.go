@@ -13,7 +13,8 @@ import (
 
 var details = Page{
 	Name: "details",
-	Doc: `The sections of every launch: the metrics in their heads, with labels as the report has them, each with the prefix
+	Doc: `
+The sections of every launch: the metrics in their heads, with labels as the report has them, each with the prefix
 that suits it, and below them what NVIDIA's rules said, with the speedup that they estimate: local (of the resource's
 part) or global (of the kernel's duration). lacuna's own findings are not on this page.`,
 	csv:  detailsCSV,
@@ -29,8 +30,8 @@ type detail struct {
 	speedup, percent  string
 }
 
-// detailsOf are the lines of a launch, in the order in which ncu prints them: sections by their order number, in each its
-// metrics by name, then its rules' messages.
+// detailsOf are the lines of a launch, in the order in which ncu prints them: sections by their order number, in each
+// its metrics by name, then its rules' messages.
 func detailsOf(l *profile.Launch, e edition, opt Options) []detail {
 	sections := slices.Clone(l.Sections)
 	slices.SortStableFunc(sections, func(a, b profile.Section) int {
@@ -78,8 +79,8 @@ func headMetrics(l *profile.Launch, s *profile.Section) []profile.SectionMetric 
 	return all
 }
 
-// metricLine is a metric's line, or that of the first option that was collected in its place. Not ok: the filters leave this
-// device out, whether it was collected or not.
+// metricLine is a metric's line, or that of the first option that was collected in its place. Not ok: the filters
+// leave this device out, whether it was collected or not.
 func metricLine(l *profile.Launch, m profile.SectionMetric, e edition, opt Options) (line detail, ok bool) {
 	cc := e.filterCapability(l)
 	for _, candidate := range e.candidates(cc, m) {
@@ -252,7 +253,8 @@ func detailsHead(s *sheet, withRules bool) {
 		s.field(c)
 	}
 	if withRules {
-		for _, c := range [...]string{"Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup"} {
+		for _, c := range [...]string{"Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type",
+			"Estimated Speedup"} {
 			s.field(c)
 		}
 	}
@@ -269,7 +271,10 @@ func detailsText(w *bufio.Writer, r *profile.Report, opt Options) error {
 		heading(w, l)
 		lines := detailsOf(l, e, opt)
 		for len(lines) > 0 {
-			end := slices.IndexFunc(lines, func(d detail) bool { return d.section != lines[0].section || (d.rule != "") != (lines[0].rule != "") })
+			end := slices.IndexFunc(lines, func(d detail) bool {
+				return d.section != lines[0].section ||
+					(d.rule != "") != (lines[0].rule != "")
+			})
 			if end < 0 {
 				end = len(lines)
 			}

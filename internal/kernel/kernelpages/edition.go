@@ -19,8 +19,8 @@ type edition struct {
 	threads bool
 }
 
-// editionOf is how the tool that made a report would print it, as far as is known: the older way up to 2025.2. Of Blackwell
-// (10.0 and later) there is one page, by 2024.1.1, which did not know the chip.
+// editionOf is how the tool that made a report would print it, as far as is known: the older way up to 2025.2. Of
+// Blackwell (10.0 and later) there is one page, by 2024.1.1, which did not know the chip.
 func editionOf(r *profile.Report) edition {
 	e := edition{since2025: atLeast(r.Producer, 2025, 3)}
 	_, e.threads = r.Names.Find("derived__avg_thread_executed")

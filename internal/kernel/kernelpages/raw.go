@@ -58,7 +58,8 @@ func rawColumns(r *profile.Report, opt Options) []column {
 
 // grouping says whether a metric only lists others.
 func grouping(name string) bool {
-	return strings.HasPrefix(name, "breakdown:") || strings.HasPrefix(name, "group:") || strings.HasPrefix(name, "regex:")
+	return strings.HasPrefix(name, "breakdown:") || strings.HasPrefix(name, "group:") ||
+		strings.HasPrefix(name, "regex:")
 }
 
 // cell is a metric in its column.
@@ -136,7 +137,8 @@ func rawText(w *bufio.Writer, r *profile.Report, opt Options) error {
 		var rows []textRow
 		for i := range columns {
 			if m := at[columns[i].name]; m >= 0 {
-				rows = append(rows, textRow{columns[i].text, columns[i].unit.unit, columns[i].cell(&l.Metrics[m], e, opt)})
+				rows = append(rows, textRow{columns[i].text, columns[i].unit.unit,
+					columns[i].cell(&l.Metrics[m], e, opt)})
 			}
 		}
 		list(w, rows, opt.Width)

@@ -13,7 +13,8 @@ import (
 
 var source = Page{
 	Name: "source",
-	Doc: `What was counted of each instruction (view sass), the program's source files (view cuda), or both together: source
+	Doc: `
+What was counted of each instruction (view sass), the program's source files (view cuda), or both together: source
 lines with the sums of their instructions (view cuda,sass). The report holds machine code, not its text: the column
 Source has the name of the operation, unless nvdisasm or cuobjdump is there to print it.`,
 	Views: []string{"sass", "cuda", "cuda,sass"},
@@ -31,8 +32,8 @@ type listing struct {
 	columns []*sourceColumn
 }
 
-// decode fills in the function's instructions. It is done when they are printed: functions of a damaged module may overlap, and all
-// of them together be far more than the module.
+// decode fills in the function's instructions. It is done when they are printed: functions of a damaged module may
+// overlap, and all of them together be far more than the module.
 func (f *listing) decode() {
 	f.code = f.fn.Instructions()
 	f.code = f.code[:min(uint64(len(f.code)), f.fn.Size/cubin.InstructionBytes)]
@@ -122,8 +123,8 @@ func pageName(l *profile.Launch) string {
 	return b.String()
 }
 
-// ran are the functions that the launch lists as its own: the kernel and what it calls. A launch that lists none has all
-// of the module's.
+// ran are the functions that the launch lists as its own: the kernel and what it calls. A launch that lists none has
+// all of the module's.
 func ran(l *profile.Launch, module *cubin.File) []listing {
 	var all []listing
 	if m := l.Metric("launch__function_pcs"); m != nil {

@@ -37,8 +37,9 @@ func sourceColumns(l *profile.Launch) []*sourceColumn {
 	return columns
 }
 
-// sourceList is a section's list of columns. Up to 2022.4 there is none: then it is the extra metrics of the section of source
-// counters, groups first. 2022.4 names inst_executed before them, without its label (in both reports of it that are known).
+// sourceList is a section's list of columns. Up to 2022.4 there is none: then it is the extra metrics of the section
+// of source counters, groups first. 2022.4 names inst_executed before them, without its label (in both reports of it
+// that are known).
 func sourceList(l *profile.Launch, s *profile.Section) []profile.SectionMetric {
 	if len(s.Source) > 0 || s.ID != "SourceCounters" {
 		return s.Source
@@ -99,7 +100,8 @@ func plus(a, b profile.Value) profile.Value {
 // isWord says whether a metric's values name something.
 func isWord(metric string) bool {
 	switch metric {
-	case "memory_type", "memory_access_type", "memory_access_size_type", "smsp__sass_inst_executed_memdesc_explicit_evict_type":
+	case "memory_type", "memory_access_type", "memory_access_size_type",
+		"smsp__sass_inst_executed_memdesc_explicit_evict_type":
 		return true
 	}
 	return false

@@ -29,7 +29,10 @@ func joinedCSV(s *sheet, l *profile.Launch, m *modules, f *listing) {
 		}
 		byPlace[p] = append(byPlace[p], n)
 	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line)) })
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.file, b.file),
+			cmp.Compare(a.line, b.line))
+	})
 	texts := make(map[string][]string)
 	for i, p := range places {
 		if i == 0 || places[i-1].file != p.file {

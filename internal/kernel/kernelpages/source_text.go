@@ -11,7 +11,8 @@ import (
 	"lacuna/internal/kernel/profile"
 )
 
-// sourceText lists instructions with their lines, how often warps executed them, samples, and what warps waited for there.
+// sourceText lists instructions with their lines, how often warps executed them, samples, and what warps waited for
+// there.
 func sourceText(w *bufio.Writer, r *profile.Report, opt Options) error {
 	if opt.View == "cuda" {
 		for _, f := range sourceFiles(r) {
@@ -35,14 +36,16 @@ func sourceText(w *bufio.Writer, r *profile.Report, opt Options) error {
 }
 
 func listingText(w *bufio.Writer, f *listing) {
-	fmt.Fprintf(w, "  %7s %-12s %-20s %12s %8s  %s\n", "offset", "operation", "line", "executed", "samples", "waiting, most first")
+	fmt.Fprintf(w, "  %7s %-12s %-20s %12s %8s  %s\n", "offset", "operation", "line", "executed", "samples",
+		"waiting, most first")
 	for _, i := range f.code {
 		address := f.address + i.Offset
 		line := ""
 		if at := f.fn.Lines(i.Offset); len(at) > 0 {
 			line = fmt.Sprintf("%s:%d", path.Base(at[0].File), at[0].Line)
 		}
-		row := fmt.Sprintf("  %7s %-12s %-20s %12s %8s  %s", fmt.Sprintf("%#x", i.Offset), printable(f.sass(i)), printable(line),
+		row := fmt.Sprintf("  %7s %-12s %-20s %12s %8s  %s", fmt.Sprintf("%#x", i.Offset), printable(f.sass(i)),
+			printable(line),
 			f.count("inst_executed", address), f.count("smsp__pcsamp_sample_count", address), f.waiting(address))
 		fmt.Fprintln(w, strings.TrimRight(row, " "))
 	}
@@ -70,7 +73,10 @@ func (f *listing) waiting(address uint64) string {
 			waits = append(waits, c)
 		}
 	}
-	slices.SortStableFunc(waits, func(a, b *sourceColumn) int { return cmp.Compare(b.number(address), a.number(address)) })
+	slices.SortStableFunc(waits, func(a, b *sourceColumn) int {
+		return cmp.Compare(b.number(address),
+			a.number(address))
+	})
 	var said []string
 	for _, c := range waits[:min(len(waits), maxWaits)] {
 		said = append(said, fmt.Sprintf("%s %.0f", printable(strings.TrimPrefix(c.label, "stall_")), c.number(address)))

@@ -26,8 +26,8 @@ func (e edition) unit(metric string) string {
 	return profile.Unit(metric)
 }
 
-// withoutChip says whether ncu knows the unit of a metric on a chip that it does not know: what is not a counter of one.
-// From the one page of that kind.
+// withoutChip says whether ncu knows the unit of a metric on a chip that it does not know: what is not a counter of
+// one. From the one page of that kind.
 func withoutChip(metric string) bool {
 	switch metric {
 	case "inst_executed", "thread_inst_executed", "thread_inst_executed_true", "launch__cluster_max_active",

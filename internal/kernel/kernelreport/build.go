@@ -155,7 +155,8 @@ func grouped(input int, p *profile.Report, launches []*profile.Launch) []*group 
 func (g *group) kernel() Kernel {
 	k := g.Middle
 	l := k.Launch
-	out := Kernel{Input: g.input, Launch: l.ID, Name: l.Name, Base: nameOf(l), Mangled: l.Mangled, Device: l.Device, Grid: l.Grid, Block: l.Block, Count: len(g.Launches), TotalUs: g.TotalUs}
+	out := Kernel{Input: g.input, Launch: l.ID, Name: l.Name, Base: nameOf(l), Mangled: l.Mangled, Device: l.Device,
+		Grid: l.Grid, Block: l.Block, Count: len(g.Launches), TotalUs: g.TotalUs}
 	if len(l.Ranges) > 0 {
 		out.Range = l.Ranges[0].Stack
 	}
@@ -166,7 +167,8 @@ func (g *group) kernel() Kernel {
 		out.DurationUs = &g.MedianUs
 	}
 	if g.Timed > 1 {
-		out.Spread = &Spread{MinUs: g.MinUs, MaxUs: g.MaxUs, MeanUs: g.TotalUs / float64(g.Timed), QuartilesOverMedian: g.Summary.Spread}
+		out.Spread = &Spread{MinUs: g.MinUs, MaxUs: g.MaxUs, MeanUs: g.TotalUs / float64(g.Timed),
+			QuartilesOverMedian: g.Summary.Spread}
 	}
 	out.clockOf(k)
 	out.solOf(k)
@@ -221,7 +223,8 @@ func sortKernels(all []Kernel, by string) {
 
 func inputOf(p *profile.Report) Input {
 	s := &p.Session
-	in := Input{Path: p.Path, Format: p.Format, Producer: p.Producer, Host: s.Target.Name, Command: s.CommandLine, Program: programOf(p), Launches: len(p.Launches)}
+	in := Input{Path: p.Path, Format: p.Format, Producer: p.Producer, Host: s.Target.Name, Command: s.CommandLine,
+		Program: programOf(p), Launches: len(p.Launches)}
 	if in.Host == "" {
 		in.Host = s.Host.Name
 	}

@@ -24,9 +24,11 @@ func reportOf(launches ...struct {
 			{Name: "memory_clock_rate", Value: profile.Value{Kind: profile.Unsigned, Uint: 3201000}},
 			{Name: "global_memory_bus_width", Value: profile.Value{Kind: profile.Unsigned, Uint: 6016}}}}}}}
 	for i, x := range launches {
-		l := &profile.Launch{ID: i, Name: x.name + "(float *)", Base: x.name, Grid: [3]uint32{x.grid, 1, 1}, Block: [3]uint32{128, 1, 1}, Report: r}
+		l := &profile.Launch{ID: i, Name: x.name + "(float *)", Base: x.name, Grid: [3]uint32{x.grid, 1, 1},
+			Block: [3]uint32{128, 1, 1}, Report: r}
 		if x.us > 0 {
-			l.Metrics = []profile.Metric{{Name: r.Names.ID("gpu__time_duration.sum"), Value: profile.Value{Kind: profile.Double, Float: 1000 * x.us}}}
+			l.Metrics = []profile.Metric{{Name: r.Names.ID("gpu__time_duration.sum"),
+				Value: profile.Value{Kind: profile.Double, Float: 1000 * x.us}}}
 		}
 		r.Launches = append(r.Launches, l)
 	}
@@ -41,7 +43,8 @@ type at = struct {
 
 // sample is a kernel of two sizes, launched four times and once, and two others.
 func sample() *profile.Report {
-	return reportOf(at{"a", 64, 30}, at{"b", 64, 50}, at{"a", 64, 10}, at{"a", 64, 20}, at{"a", 8, 5}, at{"a", 64, 40}, at{"c", 1, 0})
+	return reportOf(at{"a", 64, 30}, at{"b", 64, 50}, at{"a", 64, 10}, at{"a", 64, 20}, at{"a", 8, 5}, at{"a", 64, 40},
+		at{"c", 1, 0})
 }
 
 func build(t *testing.T, opt Options) *Report {
@@ -64,7 +67,8 @@ func TestLaunchesAreSummarised(t *testing.T) {
 		t.Fatalf("order is %s", text)
 	}
 	a := r.Kernels[0]
-	if a.Count != 4 || !slices.Equal(a.Launches, []int{0, 2, 3, 5}) || a.Launch != 3 || *a.DurationUs != 25 || a.TotalUs != 100 {
+	if a.Count != 4 || !slices.Equal(a.Launches, []int{0, 2, 3, 5}) || a.Launch != 3 || *a.DurationUs != 25 ||
+		a.TotalUs != 100 {
 		t.Errorf("a is %+v, %v us", a, *a.DurationUs)
 	}
 	if s := a.Spread; s == nil || s.MinUs != 10 || s.MaxUs != 40 || s.MeanUs != 25 {
@@ -88,7 +92,8 @@ func TestPicking(t *testing.T) {
 	if r := build(t, Options{Launch: 2}); len(r.Kernels) != 1 || *r.Kernels[0].DurationUs != 10 {
 		t.Errorf("launch 2 is %+v", r.Kernels)
 	}
-	if r := build(t, Options{Launch: -1, Kernel: regexp.MustCompile("^b$")}); len(r.Kernels) != 1 || r.Kernels[0].Base != "b" || r.Kernels[0].Share != 1 {
+	if r := build(t, Options{Launch: -1, Kernel: regexp.MustCompile("^b$")}); len(r.Kernels) != 1 ||
+		r.Kernels[0].Base != "b" || r.Kernels[0].Share != 1 {
 		t.Errorf("b is %+v", r.Kernels)
 	}
 	if r := build(t, Options{Launch: -1, Sort: SortName}); r.Kernels[2].Base != "b" {
@@ -132,7 +137,8 @@ func TestGainOrder(t *testing.T) {
 }
 
 func TestSourcePlaces(t *testing.T) {
-	for text, want := range map[string]place{"42": {"", 42}, "kernels.cu:7": {"kernels.cu", 7}, `C:\src\k.cu:3`: {`C:\src\k.cu`, 3}} {
+	for text, want := range map[string]place{"42": {"", 42}, "kernels.cu:7": {"kernels.cu", 7},
+		`C:\src\k.cu:3`: {`C:\src\k.cu`, 3}} {
 		if got, err := parsePlace(text); err != nil || got != want {
 			t.Errorf("%s is %+v, %v", text, got, err)
 		}
@@ -142,7 +148,8 @@ func TestSourcePlaces(t *testing.T) {
 			t.Errorf("%q is a place", text)
 		}
 	}
-	if _, err := Source([]*profile.Report{sample()}, Options{Launch: -1}, "3"); err == nil || !strings.Contains(err.Error(), "-lineinfo") {
+	if _, err := Source([]*profile.Report{sample()}, Options{Launch: -1}, "3"); err == nil ||
+		!strings.Contains(err.Error(), "-lineinfo") {
 		t.Errorf("without lines: %v", err)
 	}
 }

@@ -54,8 +54,10 @@ func (out *Kernel) rooflineOf(k *kernel.Kernel) {
 		return
 	}
 	for _, p := range r.Points {
-		out.Roofline = append(out.Roofline, Point{Precision: p.Precision, Level: p.Level, Flops: p.Flops, Intensity: p.Intensity, Ceiling: p.Ceiling,
-			Peak: p.Peak, Bandwidth: p.Bandwidth, Ridge: p.Ridge, RoofPct: 100 * p.Reached, ByEfficiency: p.ByEfficiency(), ByIntensity: p.ByIntensity()})
+		out.Roofline = append(out.Roofline, Point{Precision: p.Precision, Level: p.Level, Flops: p.Flops,
+			Intensity: p.Intensity, Ceiling: p.Ceiling,
+			Peak: p.Peak, Bandwidth: p.Bandwidth, Ridge: p.Ridge, RoofPct: 100 * p.Reached,
+			ByEfficiency: p.ByEfficiency(), ByIntensity: p.ByIntensity()})
 	}
 }
 
@@ -92,7 +94,8 @@ func (out *Kernel) occupancyOf(k *kernel.Kernel) {
 	if o == nil {
 		return
 	}
-	x := &Occupancy{TheoreticalPct: known(o.Theoretical), AchievedPct: known(o.Achieved), Limiter: o.Limiter(), Limiting: o.Limiting, BlocksPerSM: o.Blocks, Registers: o.Resources.Registers,
+	x := &Occupancy{TheoreticalPct: known(o.Theoretical), AchievedPct: known(o.Achieved), Limiter: o.Limiter(),
+		Limiting: o.Limiting, BlocksPerSM: o.Blocks, Registers: o.Resources.Registers,
 		SharedBytes: o.Resources.SharedBytes, Threads: o.Resources.Threads, Steps: []Step{}}
 	if o.Waves >= 0 {
 		x.Waves, x.TailPct = &o.Waves, known(o.TailShare)
@@ -114,10 +117,12 @@ func (out *Kernel) memoryOf(k *kernel.Kernel) {
 	}
 	x := &Memory{Links: []Link{}, Accesses: []Access{}, Notes: append([]string{}, m.Notes()...)}
 	for _, l := range m.Links {
-		x.Links = append(x.Links, Link{From: l.From, To: l.To, ReadBytes: value(l.Read, 1), WriteBytes: value(l.Write, 1), HitPct: value(l.Hit, 100), UsedPct: used(k, l.To)})
+		x.Links = append(x.Links, Link{From: l.From, To: l.To, ReadBytes: value(l.Read, 1),
+			WriteBytes: value(l.Write, 1), HitPct: value(l.Hit, 100), UsedPct: used(k, l.To)})
 	}
 	for _, a := range m.Accesses {
-		x.Accesses = append(x.Accesses, Access{a.Space, a.Op, a.Requests, a.PerRequest, value(a.Hit, 100), value(a.Used, 1)})
+		x.Accesses = append(x.Accesses, Access{a.Space, a.Op, a.Requests, a.PerRequest, value(a.Hit, 100),
+			value(a.Used, 1)})
 	}
 	if s := m.Shared; s != nil {
 		x.Shared = &Shared{Wavefronts: s.Wavefronts, ConflictsPct: 100 * s.Conflicts, Ways: s.Ways, Exact: s.Exact}
@@ -150,7 +155,8 @@ func (out *Kernel) mixOf(k *kernel.Kernel) {
 	if m == nil {
 		return
 	}
-	x := &Mix{Instructions: value(m.Instructions, 1), Lanes: value(m.Lanes, 1), Parts: []MixPart{}, Notes: append([]string{}, m.Notes()...)}
+	x := &Mix{Instructions: value(m.Instructions, 1), Lanes: value(m.Lanes, 1), Parts: []MixPart{},
+		Notes: append([]string{}, m.Notes()...)}
 	for _, c := range m.Classes {
 		x.Parts = append(x.Parts, MixPart{c.Name, c.Share})
 	}

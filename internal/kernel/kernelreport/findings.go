@@ -35,8 +35,8 @@ func (out *Kernel) findingsOf(all []*kernel.Kernel, k *kernel.Kernel) {
 // dramWords is how findings call device memory, whose clock is not the SMs'.
 const dramWords = "DRAM bandwidth"
 
-// findingsAtBoost gives predictions at full clock, where the profiler held clocks down: what SMs and L2 take becomes shorter with
-// the clock, what DRAM takes does not.
+// findingsAtBoost gives predictions at full clock, where the profiler held clocks down: what SMs and L2 take becomes
+// shorter with the clock, what DRAM takes does not.
 func (out *Kernel) findingsAtBoost() {
 	if out.Clock == nil {
 		return
@@ -65,8 +65,10 @@ func (out *Kernel) togetherOf(found *kernelrules.Findings, all []*kernel.Kernel,
 }
 
 func findingOf(f *kernelrules.Finding) Finding {
-	out := Finding{Rule: f.Rule.ID, Title: f.Title, Confidence: f.Confidence, Healthy: f.Rule.Healthy, PredictedUs: f.PredictedUs, LowUs: f.LowUs, HighUs: f.HighUs,
-		Next: f.Next, Evidence: f.Evidence, Fix: f.Fix, RefutedBy: strings.Trim(f.Rule.RefutedBy, "\n"), SameAs: f.SameAs, SymptomOf: f.SymptomOf}
+	out := Finding{Rule: f.Rule.ID, Title: f.Title, Confidence: f.Confidence, Healthy: f.Rule.Healthy,
+		PredictedUs: f.PredictedUs, LowUs: f.LowUs, HighUs: f.HighUs,
+		Next: f.Next, Evidence: f.Evidence, Fix: f.Fix, RefutedBy: strings.Trim(f.Rule.RefutedBy, "\n"),
+		SameAs: f.SameAs, SymptomOf: f.SymptomOf}
 	if out.Fix == "" {
 		out.Fix = f.Rule.Fix
 	}
@@ -78,7 +80,8 @@ func findingOf(f *kernelrules.Finding) Finding {
 }
 
 func lineOf(p *kernel.Place) Line {
-	return Line{File: p.File, Line: p.Line, Text: p.Text, Function: p.Function, Offset: p.Offset, SASS: p.SASS, Share: p.Share}
+	return Line{File: p.File, Line: p.Line, Text: p.Text, Function: p.Function, Offset: p.Offset, SASS: p.SASS,
+		Share: p.Share}
 }
 
 // SectionsMissing is the sections of ncu that would answer what could not be judged of these kernels, as arguments of

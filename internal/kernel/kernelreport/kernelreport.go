@@ -62,16 +62,17 @@ type Kernel struct {
 	TotalUs    float64   `json:"total_us"`         // of all its launches; 0: not measured
 	Share      float64   `json:"share_of_total"`   // of the time of all kernels in the answer
 
-	Clock      *Clock      `json:"clock,omitempty"` // nil: at full clock, or not known
-	Class      string      `json:"class"`           // compute, memory:dram, memory:l2, memory:l1, latency, launch, near_limit; "": not known
-	ClassWhy   string      `json:"class_why"`       // in a sentence
-	Limiter    string      `json:"limiter"`         // the unit that is busiest, in words; "": not known
-	SOL        *SOL        `json:"sol"`             // null: not collected
-	Roofline   []Point     `json:"roofline"`        // nothing: not collected
-	Occupancy  *Occupancy  `json:"occupancy"`       // null: not collected
-	Stalls     Stalls      `json:"stalls"`          // share of each reason; nothing: not collected
-	StallParts []StallPart `json:"stall_parts"`     // in words, most first
-	StallWhy   string      `json:"stall_why"`       // in a sentence; "": nothing stands out
+	Clock *Clock `json:"clock,omitempty"` // nil: at full clock, or not known
+	// compute, memory:dram, memory:l2, memory:l1, latency, launch, near_limit; "": not known
+	Class      string      `json:"class"`
+	ClassWhy   string      `json:"class_why"`   // in a sentence
+	Limiter    string      `json:"limiter"`     // the unit that is busiest, in words; "": not known
+	SOL        *SOL        `json:"sol"`         // null: not collected
+	Roofline   []Point     `json:"roofline"`    // nothing: not collected
+	Occupancy  *Occupancy  `json:"occupancy"`   // null: not collected
+	Stalls     Stalls      `json:"stalls"`      // share of each reason; nothing: not collected
+	StallParts []StallPart `json:"stall_parts"` // in words, most first
+	StallWhy   string      `json:"stall_why"`   // in a sentence; "": nothing stands out
 	// StallsSampled says that stalls are shares of samples: the exact counters were not collected.
 	StallsSampled bool    `json:"stalls_sampled"`
 	Memory        *Memory `json:"memory"`    // null: not collected
@@ -79,9 +80,10 @@ type Kernel struct {
 	Lines         []Line  `json:"source"`    // hot lines or instructions, worst first
 	LinesOf       string  `json:"source_of"` // what Share in source is of: "samples"
 
-	Findings  []Finding   `json:"findings"`
-	Together  *Together   `json:"together,omitempty"` // all repairs at once; nil: fewer than two have a prediction
-	Mentioned []Finding   `json:"mentioned"`          // true of the kernel, but worth too little, or the kernel is too short to say
+	Findings []Finding `json:"findings"`
+	Together *Together `json:"together,omitempty"` // all repairs at once; nil: fewer than two have a prediction
+	// true of the kernel, but worth too little, or the kernel is too short to say
+	Mentioned []Finding   `json:"mentioned"`
 	Abstained []Abstained `json:"abstained"`
 	Missing   []Missing   `json:"missing"`       // parts of this answer that the report does not hold
 	Profiler  []Said      `json:"profiler_says"` // what the profiler's own rules said
@@ -146,15 +148,16 @@ type Point struct {
 type Occupancy struct {
 	TheoreticalPct *float64 `json:"theoretical_pct"`
 	AchievedPct    *float64 `json:"achieved_pct"`
-	Limiter        string   `json:"limiter"`            // registers, shared memory, barriers, warps, blocks; "": nothing
-	Limiting       []string `json:"limiting,omitempty"` // all that limit alike
-	BlocksPerSM    int      `json:"blocks_per_sm"`
-	Threads        int      `json:"threads_per_block"`
-	Registers      int      `json:"registers_per_thread"`
-	SharedBytes    int      `json:"shared_bytes_per_block"`
-	Waves          *float64 `json:"waves"`
-	TailPct        *float64 `json:"tail_pct"` // of the slots of all waves that are empty
-	Steps          []Step   `json:"steps_up"` // what more would take
+	// registers, shared memory, barriers, warps, blocks; "": nothing
+	Limiter     string   `json:"limiter"`
+	Limiting    []string `json:"limiting,omitempty"` // all that limit alike
+	BlocksPerSM int      `json:"blocks_per_sm"`
+	Threads     int      `json:"threads_per_block"`
+	Registers   int      `json:"registers_per_thread"`
+	SharedBytes int      `json:"shared_bytes_per_block"`
+	Waves       *float64 `json:"waves"`
+	TailPct     *float64 `json:"tail_pct"` // of the slots of all waves that are empty
+	Steps       []Step   `json:"steps_up"` // what more would take
 }
 
 // A Step is a change of a launch that raises its occupancy.

@@ -62,7 +62,8 @@ func (out *Kernel) reasonsOf(k *kernel.Kernel, s *kernel.Stalls) {
 		n++
 		for _, p := range k.HotStalls(sampled(r.Reason)) {
 			i := slices.IndexFunc(out.Lines, func(l Line) bool {
-				return l.File == p.File && l.Line == p.Line && (l.Line > 0 || l.Function == p.Function && l.Offset == p.Offset)
+				return l.File == p.File && l.Line == p.Line &&
+					(l.Line > 0 || l.Function == p.Function && l.Offset == p.Offset)
 			})
 			if i >= 0 && p.Share*r.Share > most[i] {
 				most[i], out.Lines[i].Why, out.Lines[i].Reason = p.Share*r.Share, r.Group, r.Reason

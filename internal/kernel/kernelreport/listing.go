@@ -59,7 +59,8 @@ func parsePlace(text string) (place, error) {
 	}
 	n, err := strconv.Atoi(line)
 	if err != nil || n < 1 {
-		return place{}, fmt.Errorf("%s: is not a source line; want a number or FILE:NUMBER, such as kernels.cu:42", text)
+		return place{}, fmt.Errorf("%s: is not a source line; want a number or FILE:NUMBER, such as kernels.cu:42",
+			text)
 	}
 	return place{file, n}, nil
 }
@@ -99,9 +100,11 @@ func Source(in []*profile.Report, opt Options, asked string) (*Listings, error) 
 	case some == 0:
 		return nil, noMatch(in, opt)
 	case len(out.Kernels) == 0 && !lines:
-		return nil, &NoMatchError{fmt.Sprintf("--source %s: the report has no source line for any instruction; compile with nvcc -lineinfo and profile with --section SourceCounters --import-source yes", asked)}
+		return nil, &NoMatchError{fmt.Sprintf("--source %s: the report has no source line for any instruction; "+
+			"compile with nvcc -lineinfo and profile with --section SourceCounters --import-source yes", asked)}
 	case len(out.Kernels) == 0:
-		return nil, &NoMatchError{fmt.Sprintf("--source %s: no instruction of these kernels is from that line; lacuna kernel shows those where the time goes", asked)}
+		return nil, &NoMatchError{fmt.Sprintf("--source %s: no instruction of these kernels is from that line; "+
+			"lacuna kernel shows those where the time goes", asked)}
 	}
 	return out, nil
 }
@@ -163,7 +166,8 @@ func machine(c *kernel.Code, i int, waits *waiting) ListedMachine {
 		}
 		return 0
 	}
-	out := ListedMachine{Function: x.Function, Offset: x.Offset, Opcode: x.Name, Executed: count("inst_executed"), Sectors: count("memory_l2_theoretical_sectors_global"), Waits: waits.share(i), Reason: waits.reason(i)}
+	out := ListedMachine{Function: x.Function, Offset: x.Offset, Opcode: x.Name, Executed: count("inst_executed"),
+		Sectors: count("memory_l2_theoretical_sectors_global"), Waits: waits.share(i), Reason: waits.reason(i)}
 	out.Excess = max(0, out.Sectors-count("memory_l2_theoretical_sectors_global_ideal"))
 	if on := count("thread_inst_executed_true"); out.Executed > 0 {
 		out.Lanes = on / out.Executed

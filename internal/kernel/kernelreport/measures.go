@@ -14,7 +14,8 @@ func Measures(p *profile.Report) (*measure.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Path, err)
 	}
-	run := &measure.Run{Name: p.Path, Program: p.Session.Executable, Started: p.Session.Created, Tool: p.Tool, Profile: p.Path,
+	run := &measure.Run{Name: p.Path, Program: p.Session.Executable, Started: p.Session.Created, Tool: p.Tool,
+		Profile: p.Path,
 		Machine: measure.Machine{Host: p.Session.Target.Name, GPU: r.Device.Name, GPUs: 1}}
 	for _, v := range p.Session.Versions {
 		switch v.Name {
@@ -40,7 +41,8 @@ func Measures(p *profile.Report) (*measure.Run, error) {
 func addKernel(run *measure.Run, name string, k *Kernel, p *profile.Report) {
 	add := func(what, unit string, better measure.Better, samples ...float64) {
 		if len(samples) > 0 {
-			run.Measures = append(run.Measures, measure.Measure{Name: name + what, Unit: unit, Better: better, Samples: samples})
+			run.Measures = append(run.Measures, measure.Measure{Name: name + what, Unit: unit, Better: better,
+				Samples: samples})
 		}
 	}
 	one := func(what, unit string, better measure.Better, x *float64) {

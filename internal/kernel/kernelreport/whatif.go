@@ -55,7 +55,8 @@ func calculationOf(k *kernel.Kernel, asked string, change kernel.WhatIf) Calcula
 	out := Calculation{Name: k.Launch.Name, Asked: asked, Limiting: []string{}, Notes: []string{}}
 	if o := k.Occupancy(); o != nil {
 		blocks, _ := k.GridBlocks()
-		out.Now = Resources{o.Resources.Registers, o.Resources.SharedBytes, o.Resources.Threads, o.Blocks, 100 * o.Theoretical, blocks, max(0, o.Waves)}
+		out.Now = Resources{o.Resources.Registers, o.Resources.SharedBytes, o.Resources.Threads, o.Blocks,
+			100 * o.Theoretical, blocks, max(0, o.Waves)}
 	}
 	c, err := k.WhatIf(change)
 	if err != nil {

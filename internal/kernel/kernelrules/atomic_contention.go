@@ -47,7 +47,8 @@ const (
 	atomicLeads  = 0.25 // enough if nothing else on the chip is as busy
 	atomicUneven = 0.25 // mean over busiest slice: spread atomics are near 1
 	atomicsLeft  = 0.1  // of the requests to L2: one a block, and what the kernel loads
-	// passes of shared memory for an atomic of a warp: one where lanes differ, 32 where all collide; few bins give some.
+	// passes of shared memory for an atomic of a warp: one where lanes differ, 32 where all collide; few bins give
+	// some.
 	sharedAtomicBest, sharedAtomic, sharedAtomicWorst = 1, 6, 32
 )
 
@@ -63,7 +64,8 @@ func checkAtomics(c *Case, out *Findings) {
 	if !(busiest >= atomicBusy) && !(busiest >= atomicLeads && busiest > most) {
 		return
 	}
-	f := out.Add(0.85, "Atomic contention: the busiest L2 slice is used to %s, the mean slice to %s", percent(busiest), percent(mean))
+	f := out.Add(0.85, "Atomic contention: the busiest L2 slice is used to %s, the mean slice to %s", percent(busiest),
+		percent(mean))
 	n := c.atomics()
 	if n > 0 {
 		f.Because("%s atomic instructions of warps in %s", digits(n), usText(c.us()))
@@ -83,22 +85,28 @@ func checkAtomics(c *Case, out *Findings) {
 
 // Lanes of a warp that add to one address are done one after the other, wherever the address lies.
 const (
-	collisions      = 4   // lanes to an address, from which it matters
-	collisionsOften = 2   // warps add as many times as the reports says for the worst case: runs of equal addresses end inside a warp
+	collisions = 4 // lanes to an address, from which it matters
+	// warps add as many times as the reports says for the worst case: runs of equal addresses end inside a warp
+	collisionsOften = 2
 	atomicsNear     = 0.1 // of the global accesses: else they are not what the kernel is about
 )
 
 func isAtomic(i kernel.Instruction) bool { return i.Kind == cubin.Atomic }
 
-// collide finds atomics of lanes of a warp to one address: L1 sends each lane's, where the addresses alone would need few sectors.
+// collide finds atomics of lanes of a warp to one address: L1 sends each lane's, where the addresses alone would need
+// few sectors.
 func (c *Case) collide(out *Findings) bool {
 	sent, needed := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"), c.atomicSectors()
-	if !(sent >= collisions*needed) || !c.latencyBound() || !(c.atomics() >= atomicsNear*c.globalInstructions()) || !(c.stalls("long_scoreboard", "lg_throttle", "drain") >= waitsForMemory) {
+	if !(sent >= collisions*needed) || !c.latencyBound() || !(c.atomics() >= atomicsNear*c.globalInstructions()) ||
+		!(c.stalls("long_scoreboard", "lg_throttle", "drain") >= waitsForMemory) {
 		return false
 	}
-	f := out.Add(0.85, "Atomic contention: %s lanes of a warp add to each address, one after the other", digits(sent/needed))
-	f.Because("%s atomic instructions of warps send %s sectors where %s would hold their addresses", digits(c.atomics()), digits(sent), digits(needed))
-	f.Because("warps wait for memory for %s of their time, and no resource is busy", percent(c.stalls("long_scoreboard", "lg_throttle", "drain")))
+	f := out.Add(0.85, "Atomic contention: %s lanes of a warp add to each address, one after the other",
+		digits(sent/needed))
+	f.Because("%s atomic instructions of warps send %s sectors where %s would hold their addresses",
+		digits(c.atomics()), digits(sent), digits(needed))
+	f.Because("warps wait for memory for %s of their time, and no resource is busy",
+		percent(c.stalls("long_scoreboard", "lg_throttle", "drain")))
 	f.Places = c.HotWhere(isAtomic)
 	f.Fix = `Add up in the warp first, for lanes with the same key:
 
@@ -134,7 +142,10 @@ func (c *Case) atomicSectors() (sectors float64) {
 
 // atomics is executed atomic instructions on global memory, by warps.
 func (c *Case) atomics() float64 {
-	red := orZero(c.number("smsp__inst_executed_op_global_red.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "smsp__sass_inst_executed_op_global_red.sum"))
-	atom := orZero(c.number("smsp__inst_executed_op_generic_atom_dot_alu.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum")) + orZero(c.number("smsp__inst_executed_op_generic_atom_dot_cas.sum"))
+	red := orZero(c.number("smsp__inst_executed_op_global_red.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+		"smsp__sass_inst_executed_op_global_red.sum"))
+	atom := orZero(c.number("smsp__inst_executed_op_generic_atom_dot_alu.sum",
+		"l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum")) +
+		orZero(c.number("smsp__inst_executed_op_generic_atom_dot_cas.sum"))
 	return red + atom
 }

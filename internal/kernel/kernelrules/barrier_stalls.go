@@ -31,8 +31,9 @@ Let a warp own what it reduces, and use shuffles, which need no barrier:
 
 Smaller blocks wait for fewer warps; double buffering in shared memory saves every second barrier; __syncwarp() is
 enough within a warp.`,
-	RefutedBy: `All warps reach the barrier at nearly the same time (few samples at it), or halving the block size changes nothing.`,
-	Check:     checkBarriers,
+	RefutedBy: `
+All warps reach the barrier at nearly the same time (few samples at it), or halving the block size changes nothing.`,
+	Check: checkBarriers,
 }
 
 const (
@@ -54,8 +55,8 @@ func checkBarriers(c *Case, out *Findings) {
 	r := c.restructured(1 - share)
 	rounds := 2 * math.Log2(lanesPerWarp*c.warpsPerBlock())
 	if bar, shared := c.mix("BAR"), c.sharedShare(); c.lanes() >= lanesWasted && bar > rounds*c.mix("LDG") {
-		// More rounds for each loaded value than a tree up and down has, and all lanes work in each, as in a sort: what they do
-		// remains, and shuffles take a pass where a store and a load took two.
+		// More rounds for each loaded value than a tree up and down has, and all lanes work in each, as in a sort:
+		// what they do remains, and shuffles take a pass where a store and a load took two.
 		r.scale[kernel.Issue] = math.Max(r.left(kernel.Issue), 1-bar-shared/2)
 		if passes, _, _, ok := c.SharedWavefronts(); ok {
 			r.scale[kernel.L1] = math.Max(r.left(kernel.L1), 1-passes/c.wavefronts()/2)

@@ -7,19 +7,21 @@ import (
 
 // This file is what rules ask of the machine code: facts of data flow that no counter holds.
 
-// gather is the share of executed loads of global memory whose address comes from loaded data; unknown without the code.
+// gather is the share of executed loads of global memory whose address comes from loaded data; unknown without the
+// code.
 func (c *Case) gather() float64 { return known(c.GatherShare()) }
 
-// inherent is the share of all sectors of global accesses that random single loads ask for in excess: loads whose address
-// comes from loaded data, and that are not executed far more often than the loads of those addresses (a row that an index
-// names and a thread then walks is no random load). 0 where the code is not known.
+// inherent is the share of all sectors of global accesses that random single loads ask for in excess: loads whose
+// address comes from loaded data, and that are not executed far more often than the loads of those addresses (a row
+// that an index names and a thread then walks is no random load). 0 where the code is not known.
 func (c *Case) inherent() float64 {
 	k := c.Code()
 	total, _, ok := c.GlobalSectors()
 	if k == nil || !ok || total <= 0 {
 		return 0
 	}
-	executed, asked, ideal := k.Counts("inst_executed"), k.Counts("memory_l2_theoretical_sectors_global"), k.Counts("memory_l2_theoretical_sectors_global_ideal")
+	executed, asked, ideal := k.Counts("inst_executed"), k.Counts("memory_l2_theoretical_sectors_global"),
+		k.Counts("memory_l2_theoretical_sectors_global_ideal")
 	if executed == nil || asked == nil || ideal == nil {
 		return 0
 	}
@@ -67,8 +69,8 @@ func functions(k *kernel.Code) func(yield func(int, []cubin.Instruction) bool) {
 	}
 }
 
-// chained is the executed additions that alone use a product computed before in the same stretch of code without a branch, as a
-// share of all instructions: those that can be fused. Unknown without the code.
+// chained is the executed additions that alone use a product computed before in the same stretch of code without a
+// branch, as a share of all instructions: those that can be fused. Unknown without the code.
 func (c *Case) chained(add, mul string) float64 {
 	k := c.Code()
 	if k == nil {
@@ -98,7 +100,8 @@ func (c *Case) chained(add, mul string) float64 {
 	return some / all
 }
 
-// fusableSums is the additions whose product nobody else uses: of others the multiplication stays, and fusing saves nothing.
+// fusableSums is the additions whose product nobody else uses: of others the multiplication stays, and fusing saves
+// nothing.
 func fusableSums(body []cubin.Instruction, add, mul string) (out []int) {
 	product := make(map[uint16]int) // registers that hold one, and by which instruction
 	uses := make([]int, len(body))  // of each product

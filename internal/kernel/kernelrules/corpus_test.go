@@ -107,11 +107,13 @@ func TestPlanted(t *testing.T) {
 				names = append(names, f.Rule.ID)
 			}
 			us, _ := k.Microseconds()
-			t.Logf("%-20s %-26s %7.1f us: %s | mentioned %s", name, k.Launch.Base, us, brief(found[i].All), brief(found[i].Mentioned))
+			t.Logf("%-20s %-26s %7.1f us: %s | mentioned %s", name, k.Launch.Base, us, brief(found[i].All),
+				brief(found[i].Mentioned))
 			ids := strings.Fields(want[0])
 			switch {
 			case strings.HasPrefix(base, want[1]):
-				if !slices.ContainsFunc(names[:min(2, len(names))], func(n string) bool { return slices.Contains(ids, n) }) {
+				if !slices.ContainsFunc(names[:min(2, len(names))],
+					func(n string) bool { return slices.Contains(ids, n) }) {
 					t.Errorf("%s: want %s among two, got %v", k.Launch.Base, want[0], names)
 				}
 				if fixed := measured[name+" fixed"]; fixed > 0 && len(found[i].All) > 0 {
@@ -127,7 +129,8 @@ func TestPlanted(t *testing.T) {
 						inside++
 					}
 					widths = append(widths, high/low)
-					t.Logf("    %s: x%.3f [%.3f, %.3f] measured x%.3f: factor %.2f, log off by %.0f %%, width %.2f, then %s", f.Rule.ID, got, low, high, truth, got/truth, 100*off, high/low, f.Next)
+					t.Logf("    %s: x%.3f [%.3f, %.3f] measured x%.3f: factor %.2f, log off by %.0f %%, width "+
+						"%.2f, then %s", f.Rule.ID, got, low, high, truth, got/truth, 100*off, high/low, f.Next)
 				}
 			case want[2] != "" && strings.HasPrefix(base, want[2]):
 				for _, f := range found[i].All {
@@ -139,7 +142,8 @@ func TestPlanted(t *testing.T) {
 		}
 	}
 	slices.Sort(widths)
-	t.Logf("%d pairs: %d within a quarter of the log gain, %d inside the range, median width %.2f", pairs, near, inside, widths[len(widths)/2])
+	t.Logf("%d pairs: %d within a quarter of the log gain, %d inside the range, median width %.2f", pairs, near,
+		inside, widths[len(widths)/2])
 	if pairs < 20 || 10*near < 7*pairs || 10*inside < 8*pairs || widths[len(widths)/2] > 1.6 {
 		t.Error("want 20 pairs, 7 of 10 within a quarter, 8 of 10 inside the range, and a median width of 1.6 at most")
 	}

@@ -115,8 +115,10 @@ func (c *Case) sectorsPerRequest(op string) float64 {
 
 // globalInstructions is executed loads and stores of global memory, by warps.
 func (c *Case) globalInstructions() float64 {
-	ld := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads", "smsp__inst_executed_op_global_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")
-	st := c.number("smsp__sass_inst_executed_op_global_st.sum", "sass__inst_executed_global_stores", "smsp__inst_executed_op_global_st.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum")
+	ld := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads",
+		"smsp__inst_executed_op_global_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")
+	st := c.number("smsp__sass_inst_executed_op_global_st.sum", "sass__inst_executed_global_stores",
+		"smsp__inst_executed_op_global_st.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum")
 	return ld + st
 }
 
@@ -130,5 +132,6 @@ func orZero(v float64) float64 {
 
 // sharedShare is accesses to shared memory as a share of executed instructions.
 func (c *Case) sharedShare() float64 {
-	return orZero(c.number("smsp__sass_inst_executed_op_shared.sum", "smsp__inst_executed_op_shared.sum")) / c.instructions()
+	return orZero(c.number("smsp__sass_inst_executed_op_shared.sum",
+		"smsp__inst_executed_op_shared.sum")) / c.instructions()
 }

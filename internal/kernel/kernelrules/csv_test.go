@@ -52,12 +52,14 @@ func agree(t *testing.T, name string, whole, some *kernelrules.Findings) {
 	}
 	for _, f := range some.All {
 		w := said(whole.All, f.Rule.ID)
-		text := fmt.Sprintf("%s: %s %.2f, %.1f (%.1f to %.1f)", name, f.Rule.ID, f.Confidence, f.PredictedUs, f.LowUs, f.HighUs)
+		text := fmt.Sprintf("%s: %s %.2f, %.1f (%.1f to %.1f)", name, f.Rule.ID, f.Confidence, f.PredictedUs, f.LowUs,
+			f.HighUs)
 		switch {
 		case w == nil:
 			t.Errorf("%s: not of the report", text)
 		case f.LowUs > w.PredictedUs || f.HighUs < w.PredictedUs || f.HighUs < w.HighUs*0.99:
-			t.Errorf("%s; of the report %.2f, %.1f (%.1f to %.1f)", text, w.Confidence, w.PredictedUs, w.LowUs, w.HighUs)
+			t.Errorf("%s; of the report %.2f, %.1f (%.1f to %.1f)", text, w.Confidence, w.PredictedUs, w.LowUs,
+				w.HighUs)
 		case math.Abs(f.PredictedUs-w.PredictedUs) > 0.001*w.PredictedUs:
 			t.Logf("%s; of the report %.2f, %.1f (%.1f to %.1f)", text, w.Confidence, w.PredictedUs, w.LowUs, w.HighUs)
 		}

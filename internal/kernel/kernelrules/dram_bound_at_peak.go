@@ -48,12 +48,13 @@ func checkDRAMPeak(c *Case, out *Findings) {
 	f.PredictedUs, f.LowUs, f.HighUs, f.Next = c.us(), c.us(), c.us(), nameOf(kernel.DRAM)
 }
 
-// cannotJudge abstains from a healthy verdict where one of the rules abstains that would find the unit's work to be waste: a
-// unit that is busy is then no more than busy.
+// cannotJudge abstains from a healthy verdict where one of the rules abstains that would find the unit's work to be
+// waste: a unit that is busy is then no more than busy.
 func (o *Findings) cannotJudge(rules ...string) bool {
 	for _, a := range o.Abstained {
 		if slices.Contains(rules, a.Rule.ID) {
-			o.Abstained = append(o.Abstained, Abstention{o.rule, "it to tell needed work from waste: " + a.Missing, a.Section})
+			o.Abstained = append(o.Abstained, Abstention{o.rule, "it to tell needed work from waste: " + a.Missing,
+				a.Section})
 			return true
 		}
 	}
@@ -76,5 +77,6 @@ func (o *Findings) unsure(f *Finding, what string) {
 		}
 	}
 	slices.Sort(sections)
-	f.Because("%s is unknown from this report: %d diagnoses lack counters; collect --section %s", what, len(o.Abstained), strings.Join(sections, " --section "))
+	f.Because("%s is unknown from this report: %d diagnoses lack counters; collect --section %s", what,
+		len(o.Abstained), strings.Join(sections, " --section "))
 }

@@ -53,14 +53,16 @@ func checkExtraPasses(c *Case, out *Findings) {
 		if loops != no {
 			confidence = 0.55
 		}
-		f := out.Add(confidence, "Extra passes: DRAM moves %s, and one pass over the data is at most %s", bytesText(dram), bytesText(once))
+		f := out.Add(confidence, "Extra passes: DRAM moves %s, and one pass over the data is at most %s",
+			bytesText(dram), bytesText(once))
 		f.Because("loads and stores request %s from L2 in all", bytesText(c.usedBytes()))
 		f.Places = c.Hot("memory_l2_theoretical_sectors_global")
 		if loops == yes { // l2_thrash: passes stay, and find their data in L2
 			c.expect(f, blocked(once/dram))
 			return
 		}
-		c.expect(f, asNow().leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill))
+		c.expect(f, asNow().leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag,
+			kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill))
 		return
 	}
 	for _, pair := range [][2]int{{c.At, c.At + 1}, {c.At - 1, c.At}} {
@@ -69,13 +71,18 @@ func checkExtraPasses(c *Case, out *Findings) {
 		}
 		first, second := NewCase(c.All, pair[0]), NewCase(c.All, pair[1])
 		if once, sum, ok := readTwice(first, second); ok {
-			f := out.Add(0.7, "Extra pass: %s and %s read the same data, together %s where one pass needs %s", first.Launch.Base, second.Launch.Base, bytesText(sum), bytesText(once))
+			f := out.Add(0.7, "Extra pass: %s and %s read the same data, together %s where one pass needs %s",
+				first.Launch.Base, second.Launch.Base, bytesText(sum), bytesText(once))
 			both := first.us() + second.us()
-			f.Because("both are DRAM-bound, at %s and %s; they take %s together, and %s fused", percent(first.use(kernel.DRAM)), percent(second.use(kernel.DRAM)), usText(both), usText(both*once/sum))
-			f.Because("%s writes %s and %s, after it, reads as much as it did", first.Launch.Base, bytesText(written(first)), second.Launch.Base)
+			f.Because("both are DRAM-bound, at %s and %s; they take %s together, and %s fused",
+				percent(first.use(kernel.DRAM)), percent(second.use(kernel.DRAM)), usText(both), usText(both*once/sum))
+			f.Because("%s writes %s and %s, after it, reads as much as it did", first.Launch.Base,
+				bytesText(written(first)), second.Launch.Base)
 			f.Places = c.Hot("memory_l2_theoretical_sectors_global")
-			f.Fix = "Fuse the two kernels: a block loads its row once, keeps it in registers or shared memory, reduces, and writes the result."
-			c.expect(f, asNow().leave(once/sum, kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Fill, kernel.L1, kernel.L1Req))
+			f.Fix = "Fuse the two kernels: a block loads its row once, keeps it in registers or shared memory, " +
+				"reduces, and writes the result."
+			c.expect(f, asNow().leave(once/sum, kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In,
+				kernel.L1Fill, kernel.L1, kernel.L1Req))
 			c.asPair(f, once/sum)
 			return
 		}
@@ -104,7 +111,9 @@ func readTwice(a, b *Case) (once, moved float64, ok bool) {
 	readA, readB := da*(1-wa), db*(1-wb)
 	once = math.Max(a.reachable(), b.reachable())
 	moved = da + db
-	ok = a.use(kernel.DRAM) >= limits && b.use(kernel.DRAM) >= limits && a.excessShare() < excessMatters && b.excessShare() < excessMatters &&
-		moved > reachableTwice*once && da*wa < statisticsWrite*readA && readB >= readsAgain*readA && db*wb >= writesResult*readB
+	ok = a.use(kernel.DRAM) >= limits && b.use(kernel.DRAM) >= limits && a.excessShare() < excessMatters &&
+		b.excessShare() < excessMatters &&
+		moved > reachableTwice*once && da*wa < statisticsWrite*readA && readB >= readsAgain*readA &&
+		db*wb >= writesResult*readB
 	return once, moved, ok
 }

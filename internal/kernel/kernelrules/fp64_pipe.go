@@ -42,8 +42,8 @@ Where doubles are needed for a sum, add in float pairs (Kahan), or add doubles o
 const (
 	accidental    = 0.01 // of all instructions: something is converted
 	divisionShare = 0.01 // of all instructions: with what follows each, a fifth of them
-	// A division of doubles is a reciprocal of 20 bits, two steps of Newton's, the product and its correction, and a path for
-	// special values: about 8 instructions of the FP64 pipe of about 20.
+	// A division of doubles is a reciprocal of 20 bits, two steps of Newton's, the product and its correction, and a
+	// path for special values: about 8 instructions of the FP64 pipe of about 20.
 	perDivision        = 20
 	doublesPerDivision = 8
 	fp64Busy           = 0.5 // of the pipe: it is then the limit or next to it
@@ -55,7 +55,8 @@ func isDivision(name string) bool {
 }
 
 func isF64Conversion(name string) bool {
-	return (strings.HasPrefix(name, "F2F") || strings.HasPrefix(name, "F2I") || strings.HasPrefix(name, "I2F")) && strings.Contains(name, "F64")
+	return (strings.HasPrefix(name, "F2F") || strings.HasPrefix(name, "F2I") || strings.HasPrefix(name, "I2F")) &&
+		strings.Contains(name, "F64")
 }
 
 func checkFP64(c *Case, out *Findings) {
@@ -67,17 +68,24 @@ func checkFP64(c *Case, out *Findings) {
 	if !pipe && !(converts >= conversionShare) {
 		return
 	}
-	accident := converts >= accidental || c.modified(func(name string) bool { return strings.HasPrefix(name, "LDG") && strings.Contains(name, "64") }) == 0 && u > 0
+	accident := converts >= accidental || c.modified(func(name string) bool {
+		return strings.HasPrefix(name, "LDG") &&
+			strings.Contains(name, "64")
+	}) == 0 && u > 0
 	if converts >= conversionShare {
 		f := out.Add(0.9, "FP64: %s of the instructions convert to or from double", percent(converts))
-		f.Because("conversions run on the XU pipe, which is at %s of its peak; the FP64 pipe is at %s", percent(c.use(kernel.XU)), percent(u))
+		f.Because("conversions run on the XU pipe, which is at %s of its peak; the FP64 pipe is at %s",
+			percent(c.use(kernel.XU)), percent(u))
 		c.withoutDoubles(f, converts)
 		return
 	}
 	if n := c.modified(isDivision); !accident && n >= divisionShare {
-		f := out.Add(0.6, "FP64: divisions of doubles take about %s of the instructions", percent(math.Min(1, n*perDivision)))
-		f.Because("%s of the instructions are reciprocals to begin a division or root of doubles with, and each is followed by about %d others; the FP64 pipe is at %s", percent(n), perDivision, percent(u))
-		f.Fix = "Divide once and multiply by the reciprocal where the divisor repeats: double r = 1.0 / h; then x * r. Results may differ in the last bit."
+		f := out.Add(0.6, "FP64: divisions of doubles take about %s of the instructions",
+			percent(math.Min(1, n*perDivision)))
+		f.Because("%s of the instructions are reciprocals to begin a division or root of doubles with, and each is "+
+			"followed by about %d others; the FP64 pipe is at %s", percent(n), perDivision, percent(u))
+		f.Fix = "Divide once and multiply by the reciprocal where the divisor repeats: double r = 1.0 / h; then x " +
+			"* r. Results may differ in the last bit."
 		f.Places = c.HotOpcodes("MUFU")
 		r := asNow().leave(math.Max(0, 1-n*perDivision), kernel.Issue, kernel.ALU, kernel.FMA)
 		r.leave(math.Max(0, 1-n*doublesPerDivision/c.mix("DADD", "DMUL", "DFMA", "DSETP")), kernel.FP64)
@@ -105,10 +113,12 @@ func (c *Case) withoutDoubles(f *Finding, converts float64) {
 	}
 	f.Places = c.HotOpcodes("F2F", "DADD", "DMUL", "DFMA")
 	r := asNow()
-	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA} // instructions around the doubles go too, at best
+	// instructions around the doubles go too, at best
+	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA}
 	r.times(0, kernel.FP64).leave(1-converts, kernel.Issue)
 	if xu := c.use(kernel.XU); converts > 0 && xu > 0 {
-		// Each conversion takes a slot of XU, a sixteenth of the issue rate of an SM's four schedulers at 16 lanes a clock.
+		// Each conversion takes a slot of XU, a sixteenth of the issue rate of an SM's four schedulers at 16 lanes a
+		// clock.
 		other := math.Max(0, 1-converts/math.Max(converts, c.mix("MUFU", "F2F", "F2I", "I2F", "FRND", "POPC")))
 		r.times(other, kernel.XU)
 	}

@@ -14,13 +14,15 @@ import (
 // heldOut is kernels outside the corpus with what was planted in them (README there).
 const heldOut = "../../../bench/gpu/kernels2/"
 
-// notFound is planted faults that are not the first finding, and why; a repaired kernel that is accused of its fault is one too.
+// notFound is planted faults that are not the first finding, and why; a repaired kernel that is accused of its fault
+// is one too.
 var notFound = map[string]string{
 	"tallies/slow":      "atomics at 26 % of one slice beside a sweep of DRAM: 17 % of the time",
 	"standardise/fixed": "the repair leaves one of two extra passes",
 }
 
-// In kernels that the rules were not made on, the planted fault comes first, and neither repaired nor healthy ones have it.
+// In kernels that the rules were not made on, the planted fault comes first, and neither repaired nor healthy ones
+// have it.
 func TestHeldOut(t *testing.T) {
 	f, err := os.Open(heldOut + "times.csv")
 	if err != nil {
@@ -44,7 +46,8 @@ func TestHeldOut(t *testing.T) {
 				t.Fatalf("no %s in the report", row[4])
 			}
 			judged++
-			if wrong := wrongly(row[1], row[3], all[i], found[i]); (wrong != "") != (notFound[row[0]+"/"+row[1]] != "") {
+			if wrong := wrongly(row[1], row[3], all[i],
+				found[i]); (wrong != "") != (notFound[row[0]+"/"+row[1]] != "") {
 				t.Errorf("%s; found %s; known: %q", wrong, brief(found[i].All), notFound[row[0]+"/"+row[1]])
 			}
 		})
@@ -58,7 +61,10 @@ func TestHeldOut(t *testing.T) {
 func wrongly(variant, fault string, k *kernel.Kernel, found *kernelrules.Findings) string {
 	fault, noGain := strings.CutPrefix(fault, "no_gain:")
 	names := func(f kernelrules.Finding) bool { return slices.Contains(strings.Fields(fault), f.Rule.ID) }
-	accused := slices.ContainsFunc(found.All, func(f kernelrules.Finding) bool { return isHigh(k, f) && (names(f) || fault == "healthy") })
+	accused := slices.ContainsFunc(found.All, func(f kernelrules.Finding) bool {
+		return isHigh(k, f) &&
+			(names(f) || fault == "healthy")
+	})
 	switch {
 	case noGain || variant != "slow":
 		if accused {

@@ -51,7 +51,8 @@ func checkInstructionCache(c *Case, out *Findings) {
 	}
 	f := out.Add(confidence, "No Instruction stalls: warps wait for instructions for %s of their time", percent(share))
 	if code > 0 {
-		f.Because("%s of code is executed, more than the %s near an SM", unit.FormatMemory(int64(code)), unit.FormatMemory(instructionCacheSize))
+		f.Because("%s of code is executed, more than the %s near an SM", unit.FormatMemory(int64(code)),
+			unit.FormatMemory(instructionCacheSize))
 	}
 	f.Places = c.HotStalls("no_instruction")
 	r := asNow()

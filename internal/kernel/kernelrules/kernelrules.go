@@ -58,9 +58,10 @@ type Finding struct {
 
 // Findings collects what a rule finds.
 type Findings struct {
-	rule      *Rule
-	All       []Finding // ranked: causes before symptoms, then by what their repair gains
-	Mentioned []Finding // true of the kernel, but its repair gains less than gainWorth, or the kernel is too short to say
+	rule *Rule
+	All  []Finding // ranked: causes before symptoms, then by what their repair gains
+	// true of the kernel, but its repair gains less than gainWorth, or the kernel is too short to say
+	Mentioned []Finding
 	Abstained []Abstention
 }
 

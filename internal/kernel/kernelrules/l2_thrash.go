@@ -58,8 +58,10 @@ func checkL2Thrash(c *Case, out *Findings) {
 		return
 	}
 	confidence := map[answer]float64{yes: 0.85, maybe: 0.6, no: 0.5}[loops]
-	f := out.Add(confidence, "L2 thrashing: DRAM moves %s for arrays of %s, since L2 evicts data before it is read again", bytesText(dram), bytesText(once))
-	f.Because("DRAM is at %s of its peak; %.1f times the kernel's memory goes through it", percent(c.use(kernel.DRAM)), dram/once)
+	f := out.Add(confidence, "L2 thrashing: DRAM moves %s for arrays of %s, since L2 evicts data before it is "+
+		"read again", bytesText(dram), bytesText(once))
+	f.Because("DRAM is at %s of its peak; %.1f times the kernel's memory goes through it", percent(c.use(kernel.DRAM)),
+		dram/once)
 	if l2 := c.number("device__attribute_l2_cache_size"); l2 > 0 {
 		f.Because("L2 holds %s", unit.FormatMemory(int64(l2)))
 	}
@@ -83,12 +85,14 @@ const (
 	yes
 )
 
-// loopsOverMemory says whether the loads of one line ask for more bytes than the kernel has memory: it is in a loop over passes.
+// loopsOverMemory says whether the loads of one line ask for more bytes than the kernel has memory: it is in a loop
+// over passes.
 func (c *Case) loopsOverMemory() answer {
 	once := c.reachable()
 	most := unknown
 	if total, _, ok := c.GlobalSectors(); ok {
-		if at := c.Hot("memory_l2_theoretical_sectors_global"); len(at) > 0 { // an unrolled loop has several loads of one line
+		// an unrolled loop has several loads of one line
+		if at := c.Hot("memory_l2_theoretical_sectors_global"); len(at) > 0 {
 			most = at[0].Share * total
 		}
 	}

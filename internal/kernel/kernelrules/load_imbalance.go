@@ -37,7 +37,8 @@ const (
 	unevenSMs     = 0.15 // mean against busiest SM: healthy kernels of 20 us or more stay under 10 %
 	emptySlots    = 0.6  // achieved against theoretical occupancy, likewise seen at 0.72 and more
 	lanesWasted   = 24   // active lanes of 32, NVIDIA's line: a quarter idle
-	// of the time of evenly spread work: at best blocks also end a little earlier, at worst pieces stay as unequal as NVIDIA calls balanced.
+	// of the time of evenly spread work: at best blocks also end a little earlier, at worst pieces stay as unequal as
+	// NVIDIA calls balanced.
 	imbalanceOwn, imbalanceWorst = 0.9, 1.15
 )
 
@@ -52,9 +53,11 @@ func checkImbalance(c *Case, out *Findings) {
 	if uneven {
 		f = out.Add(0.85, "Load imbalance: the mean SM has work for %s less time than the busiest", percent(imb))
 	} else {
-		f = out.Add(0.6, "Load imbalance: warps end at very different times; occupancy is %s where %s is possible", percent(c.achieved()), percent(c.theoretical()))
+		f = out.Add(0.6, "Load imbalance: warps end at very different times; occupancy is %s where %s is possible",
+			percent(c.achieved()), percent(c.theoretical()))
 	}
-	f.Because("%s on %s, %s; occupancy %s of a possible %s", several(c.grid(), "block"), several(c.sms(), "SM"), several(c.waves(), "wave"), percent(c.achieved()), percent(c.theoretical()))
+	f.Because("%s on %s, %s; occupancy %s of a possible %s", several(c.grid(), "block"), several(c.sms(), "SM"),
+		several(c.waves(), "wave"), percent(c.achieved()), percent(c.theoretical()))
 	left := math.Min(1, 1-orZero(imb))
 	r := asNow()
 	r.high = left
@@ -65,7 +68,8 @@ func checkImbalance(c *Case, out *Findings) {
 	if !uneven {
 		left, r.high = math.Max(c.achieved()/c.theoretical(), left), 1
 	}
-	if filled := c.achieved() / (c.theoretical() * math.Min(1, c.waves()) * usuallyFilled); uneven && filled < 1 && c.latencyBound() {
+	if filled := c.achieved() / (c.theoretical() * math.Min(1, c.waves()) * usuallyFilled); uneven && filled < 1 &&
+		c.latencyBound() {
 		f.Because("busy SMs have %s of the warps that fit: the last blocks run alone", percent(filled*usuallyFilled))
 		left *= filled // nothing is near its limit, so that more blocks on an SM do not slow each other
 	}

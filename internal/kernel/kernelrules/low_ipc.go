@@ -30,11 +30,13 @@ func checkLowIPC(c *Case, out *Findings) {
 	if !c.latencyBound() || !(issue < lowIssue) || !(c.us() >= shortUs) {
 		return
 	}
-	f := out.Add(0.5, "Low IPC: instructions are issued in %s of the slots, and nothing is near its limit", percent(issue))
+	f := out.Add(0.5, "Low IPC: instructions are issued in %s of the slots, and nothing is near its limit",
+		percent(issue))
 	if s := c.Stalls(); s != nil && s.Words() != "" {
 		f.Because("%s", s.Words())
 	}
 	at, most := c.limiter()
-	f.Because("the busiest resource, %s, is at %s; occupancy is %s of a possible %s", nameOf(at), percent(most), percent(c.achieved()), percent(c.theoretical()))
+	f.Because("the busiest resource, %s, is at %s; occupancy is %s of a possible %s", nameOf(at), percent(most),
+		percent(c.achieved()), percent(c.theoretical()))
 	f.Places = c.HotStalls("long_scoreboard", "short_scoreboard", "wait", "barrier")
 }

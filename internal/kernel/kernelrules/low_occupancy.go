@@ -30,8 +30,9 @@ divides the 2,048 (or 1,536) threads per SM:
     __launch_bounds__(256, 4) __global__ void kernel  // four blocks per SM: at most 64 registers per thread
 
 For the next occupancy level: lacuna kernel REPORT --what-if regs=64,smem=32k,block=256.`,
-	RefutedBy: `More blocks fit and the time stays: each warp's dependency chain is the limit, not the number of warps.`,
-	Check:     checkLowOccupancy,
+	RefutedBy: `
+More blocks fit and the time stays: each warp's dependency chain is the limit, not the number of warps.`,
+	Check: checkLowOccupancy,
 }
 
 const (
@@ -44,7 +45,8 @@ const (
 func checkLowOccupancy(c *Case, out *Findings) {
 	occ := c.theoretical()
 	waits := c.stalls("long_scoreboard", "short_scoreboard", "wait", "barrier", "branch_resolving")
-	if !(occ > 0 && occ <= halfOccupied) || !(c.waves() >= 1) || !c.latencyBound() && !c.starved(occ) || !(waits >= waitsMostly) {
+	if !(occ > 0 && occ <= halfOccupied) || !(c.waves() >= 1) || !c.latencyBound() && !c.starved(occ) ||
+		!(waits >= waitsMostly) {
 		return
 	}
 	limit, words, next := c.occupancyLimit()
@@ -54,9 +56,11 @@ func checkLowOccupancy(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.85, "Low occupancy: %s limits it to %s, too little to hide latency", words, percent(occ))
-	f.Because("an SM has room for %s of %s, by %s; without that limit occupancy is %s", several(limit, "block"), several(c.warpsPerBlock(), "warp"), words, percent(next))
+	f.Because("an SM has room for %s of %s, by %s; without that limit occupancy is %s", several(limit, "block"),
+		several(c.warpsPerBlock(), "warp"), words, percent(next))
 	_, most := c.limiter()
-	f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits), percent(most))
+	f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits),
+		percent(most))
 	f.Places = c.HotStalls("long_scoreboard")
 	r := asNow()
 	r.wait = occ / next
@@ -69,7 +73,8 @@ func checkLowOccupancy(c *Case, out *Findings) {
 // starved says that few warps wait for memory nearly all of their time, although they keep a unit fairly busy.
 func (c *Case) starved(occ float64) bool {
 	_, most := c.limiter()
-	return occ <= quarterOccupied && most < explains && c.use(kernel.Issue) < lowIssue && c.stall("long_scoreboard") >= waitsForMemory
+	return occ <= quarterOccupied && most < explains && c.use(kernel.Issue) < lowIssue &&
+		c.stall("long_scoreboard") >= waitsForMemory
 }
 
 // occupancyLimit is the number of blocks that fit an SM by what limits it most, its name, and the

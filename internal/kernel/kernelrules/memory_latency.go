@@ -41,8 +41,11 @@ const (
 	latencyMostly = 0.5  // of the warps' time
 	latencyWorth  = 1.25 // gain asked for: the model errs by up to that here
 	farFromLimit  = 0.4  // of the busiest resource: nearer, what is under way already fills much of it
-	oneLoad       = 500  // cycles: the latency of DRAM is 400 to 900 on chips from V100 to H200, so that a warp that begins no load in less has one under way
-	// randomDRAM is the share of DRAM's peak that random sectors reach: eight lists a thread reached 0.52 (corpus, H200) and were still waiting.
+	// cycles: the latency of DRAM is 400 to 900 on chips from V100 to H200, so that a warp that begins no load in
+	// less has one under way
+	oneLoad = 500
+	// randomDRAM is the share of DRAM's peak that random sectors reach: eight lists a thread reached 0.52 (corpus,
+	// H200) and were still waiting.
 	randomDRAM = 0.58
 )
 
@@ -65,7 +68,8 @@ func checkMemoryLatency(c *Case, out *Findings) {
 	if perLoad >= oneLoad && most < farFromLimit {
 		confidence = 0.75
 	}
-	f := out.Add(confidence, "Memory latency: warps wait for loads (Long Scoreboard) for %s of their time, and no resource is busy", percent(share))
+	f := out.Add(confidence, "Memory latency: warps wait for loads (Long Scoreboard) for %s of their time, and no "+
+		"resource is busy", percent(share))
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
 	f.Because("%s of the possible warps are there on average; each waits for its own loads", percent(c.achieved()))
 	if perLoad > 0 {
@@ -80,7 +84,8 @@ func checkMemoryLatency(c *Case, out *Findings) {
 
 // cyclesPerLoad is how many cycles pass in a warp from one load of global memory to the next.
 func (c *Case) cyclesPerLoad() float64 {
-	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads", "smsp__inst_executed_op_global_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")
+	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads",
+		"smsp__inst_executed_op_global_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")
 	warps := c.number("sm__warps_active.avg.per_cycle_active")
 	return warps * c.active() * c.cycles() / loads
 }

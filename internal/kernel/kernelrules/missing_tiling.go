@@ -41,11 +41,13 @@ A stencil marches along one axis with a queue of planes in registers.`,
 }
 
 const (
-	tilingReuse   = 4   // bytes asked of L1 over bytes of DRAM
-	tilingPasses  = 0.5 // of L1's passes are global loads
-	tilingLoads   = 0.2 // or of the instructions
-	tilingSaves   = 8   // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
-	productUse    = 100 // times that each byte of what it can touch is loaded: a product's dimension; of a stencil it is the number of its points
+	tilingReuse  = 4   // bytes asked of L1 over bytes of DRAM
+	tilingPasses = 0.5 // of L1's passes are global loads
+	tilingLoads  = 0.2 // or of the instructions
+	tilingSaves  = 8   // an 8 x 8 block of results a thread loads 16 values for 64 products instead of 128
+	// times that each byte of what it can touch is loaded: a product's dimension; of a stencil it is the number of
+	// its points
+	productUse    = 100
 	stencilSaves  = 4   // lines are no longer straddled, and neighbours share a load
 	stencilIssue  = 0.8 // instructions that remain: each point is still loaded, from shared memory
 	stencilPoints = 8   // loads of each byte under which integers are not taken for those of neighbours
@@ -61,9 +63,11 @@ func checkMissingTiling(c *Case, out *Findings) {
 	}
 	dram, _ := c.dramBytes()
 	reuse := c.usedBytes() / dram
-	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads", "smsp__inst_executed_op_global_ld.sum") / c.instructions()
+	loads := c.number("smsp__sass_inst_executed_op_global_ld.sum", "sass__inst_executed_global_loads",
+		"smsp__inst_executed_op_global_ld.sum") / c.instructions()
 	passes := c.globalPasses() / c.wavefronts()
-	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) || addresses && !(reuse >= stencilPoints) {
+	if !(reuse >= tilingReuse) || !(passes >= tilingPasses || loads >= tilingLoads) || addresses &&
+		!(reuse >= stencilPoints) {
 		return
 	}
 	product := !addresses && c.usedBytes()/math.Min(dram, atLeast(c.reachable())) >= productUse
@@ -73,13 +77,15 @@ func checkMissingTiling(c *Case, out *Findings) {
 	}
 	f := out.Add(confidence, "Missing tiling: global loads ask L1 for %.0f times the bytes that DRAM moves", reuse)
 	f.Because("%s asked for, %s from and to DRAM", bytesText(c.usedBytes()), bytesText(dram))
-	f.Because("L1 is at %s, the load/store unit at %s of its peak; %s of the instructions are global loads", percent(c.use(kernel.L1)), percent(c.use(kernel.LSUIn)), percent(loads))
+	f.Because("L1 is at %s, the load/store unit at %s of its peak; %s of the instructions are global loads",
+		percent(c.use(kernel.L1)), percent(c.use(kernel.LSUIn)), percent(loads))
 	f.Places = c.HotOpcodes("LDG")
 	saves := float64(tilingSaves)
 	if !product {
 		saves = stencilSaves
 	}
-	through := []kernel.Resource{kernel.L1, kernel.LSUIn, kernel.ALU, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill}
+	through := []kernel.Resource{kernel.L1, kernel.LSUIn, kernel.ALU, kernel.L2, kernel.L2Tag, kernel.L2Out,
+		kernel.L2In, kernel.L1Req, kernel.L1Fill}
 	r := asNow().leave(1/saves, through...)
 	r.cap[kernel.FMA] = tiledFMA
 	r.blocks = true
@@ -100,10 +106,11 @@ func checkMissingTiling(c *Case, out *Findings) {
 	c.expect(f, r)
 }
 
-// addressesLimit says that integers limit the kernel, as where each load has its address computed and its bounds checked, and
-// that L1 is half busy with what they address.
+// addressesLimit says that integers limit the kernel, as where each load has its address computed and its bounds
+// checked, and that L1 is half busy with what they address.
 func (c *Case) addressesLimit() bool {
-	return c.limitedBy(kernel.ALU, kernel.Issue) && c.use(kernel.ALU) >= limits && c.use(kernel.FMA) < c.use(kernel.ALU)/2 && math.Max(c.use(kernel.L1), c.use(kernel.LSUIn)) >= halfBusy
+	return c.limitedBy(kernel.ALU, kernel.Issue) && c.use(kernel.ALU) >= limits &&
+		c.use(kernel.FMA) < c.use(kernel.ALU)/2 && math.Max(c.use(kernel.L1), c.use(kernel.LSUIn)) >= halfBusy
 }
 
 // globalPasses is passes of L1 for global loads and stores.

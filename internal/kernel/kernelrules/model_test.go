@@ -28,7 +28,8 @@ func caseOf(t *testing.T, text string) *Case {
 	return NewCase(parse(t, text), 0)
 }
 
-// The time after a repair is what the next resource needs, by hand: DRAM at 0.20 of 1000 us, of which 0.88 can be reached.
+// The time after a repair is what the next resource needs, by hand: DRAM at 0.20 of 1000 us, of which 0.88 can be
+// reached.
 func TestPredict(t *testing.T) {
 	c := caseOf(t, streaming)
 	for _, test := range []struct {
@@ -38,9 +39,12 @@ func TestPredict(t *testing.T) {
 		next   string
 	}{
 		{"nothing changes: L1 stays", asNow(), 1000 * (0.80 / 0.85), "L1 and shared memory"},
-		{"L1 freed: issue and DRAM alike", asNow().times(0, kernel.L1), 1000 * 0.20 / 0.88 * math.Pow(2, 0.25), "DRAM bandwidth"},
-		{"half of L1", asNow().leave(0.5, kernel.L1), 1000 * math.Pow(math.Pow(0.40/0.85, 4)+2*math.Pow(0.20/0.88, 4), 0.25), "L1 and shared memory"},
-		{"more than all of it is not left", asNow().leave(1.5, kernel.L1), 1000 * (0.80 / 0.85), "L1 and shared memory"},
+		{"L1 freed: issue and DRAM alike", asNow().times(0, kernel.L1), 1000 * 0.20 / 0.88 * math.Pow(2, 0.25),
+			"DRAM bandwidth"},
+		{"half of L1", asNow().leave(0.5, kernel.L1),
+			1000 * math.Pow(math.Pow(0.40/0.85, 4)+2*math.Pow(0.20/0.88, 4), 0.25), "L1 and shared memory"},
+		{"more than all of it is not left", asNow().leave(1.5, kernel.L1), 1000 * (0.80 / 0.85),
+			"L1 and shared memory"},
 		{"latency remains", &repair{wait: 0.97}, 970, "latency"},
 	} {
 		p := c.predict(test.repair)
@@ -60,14 +64,16 @@ func TestTogether(t *testing.T) {
 	b := c.expect(&Finding{Rule: &nonFusedFP}, asNow().leave(0.5, kernel.Issue))
 	us, low, high, next, ok := c.Together([]Finding{*a, *b})
 	if !ok || next != "DRAM bandwidth" || us >= a.PredictedUs || low > us || us > high {
-		t.Errorf("together %.1f us [%.1f, %.1f], then %s; alone %.1f and %.1f", us, low, high, next, a.PredictedUs, b.PredictedUs)
+		t.Errorf("together %.1f us [%.1f, %.1f], then %s; alone %.1f and %.1f", us, low, high, next, a.PredictedUs,
+			b.PredictedUs)
 	}
 	if _, _, _, _, ok := c.Together([]Finding{{Rule: &lowIPC}}); ok {
 		t.Error("a finding without a time has one together with nothing")
 	}
 }
 
-// A cause stands before its symptom whatever they gain; what gains nothing is only mentioned; the last explains nothing beside others.
+// A cause stands before its symptom whatever they gain; what gains nothing is only mentioned; the last explains
+// nothing beside others.
 func TestRank(t *testing.T) {
 	c := caseOf(t, streaming)
 	at := func(r *Rule, share float64) Finding {
@@ -82,7 +88,8 @@ func TestRank(t *testing.T) {
 		{[]Finding{at(&nonFusedFP, 0.95), at(&uncoalescedAccess, 0.4)}, "uncoalesced_access | non_fused_fp"},
 		{[]Finding{at(&memoryLatency, 0.3), at(&lowOccupancy, 0.5)}, "low_occupancy | memory_latency"},
 		{[]Finding{at(&memoryLatency, 0.3), at(&nonFusedFP, 0.5)}, "non_fused_fp memory_latency"},
-		{[]Finding{at(&threadDivergence, 0.3), at(&loadImbalance, 0.4), at(&barrierStalls, 0.35)}, "load_imbalance thread_divergence barrier_stalls"},
+		{[]Finding{at(&threadDivergence, 0.3), at(&loadImbalance, 0.4), at(&barrierStalls, 0.35)},
+			"load_imbalance thread_divergence barrier_stalls"},
 	} {
 		o := &Findings{All: slices.Clone(test.found)}
 		o.rank(c)
@@ -99,7 +106,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// Of x = a*b; y = x+c; z = x*d the product is used twice: fusing saves nothing. Alone used, it can go; behind a branch it is not known.
+// Of x = a*b; y = x+c; z = x*d the product is used twice: fusing saves nothing. Alone used, it can go; behind a
+// branch it is not known.
 func TestFusableSums(t *testing.T) {
 	op := func(name string, dest uint16, uses ...uint16) cubin.Instruction {
 		in := cubin.Instruction{Name: name, Dest: cubin.Span{First: dest, Count: 1}}
@@ -133,18 +141,24 @@ func TestNonsense(t *testing.T) {
 			names = append(names, n.AnyOf...)
 		}
 	}
-	for _, s := range []string{"barrier", "wait", "no_instruction", "lg_throttle", "selected", "not_selected", "drain", "membar", "misc", "sleeping", "imc_miss", "math_pipe_throttle", "mio_throttle", "short_scoreboard", "branch_resolving", "dispatch_stall"} {
+	for _, s := range []string{"barrier", "wait", "no_instruction", "lg_throttle", "selected", "not_selected", "drain",
+		"membar", "misc", "sleeping", "imc_miss", "math_pipe_throttle", "mio_throttle", "short_scoreboard",
+		"branch_resolving", "dispatch_stall"} {
 		names = append(names, "smsp__average_warps_issue_stalled_"+s+"_per_issue_active.ratio")
 	}
-	names = append(names, "memory_l1_tag_requests_global", "lts__t_requests_srcunit_tex.sum", "lts__t_sectors_srcunit_tex.sum", "derived__memory_l2_theoretical_sectors_global_excessive",
-		"lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed", "smsp__inst_executed.sum", "sm__cycles_elapsed.sum", "sm__cycles_elapsed.max", "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum")
+	names = append(names, "memory_l1_tag_requests_global", "lts__t_requests_srcunit_tex.sum",
+		"lts__t_sectors_srcunit_tex.sum", "derived__memory_l2_theoretical_sectors_global_excessive",
+		"lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed", "smsp__inst_executed.sum",
+		"sm__cycles_elapsed.sum", "sm__cycles_elapsed.max", "smsp__sass_inst_executed_op_global_ld.sum",
+		"smsp__sass_inst_executed_op_global_st.sum")
 	slices.Sort(names)
 	names = slices.Compact(names)
 	values := []string{"0", "1", "3.5", "99.0", "250.0", "1e18", "-5.0", "nan", "1000000", "64"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		var b strings.Builder
-		fmt.Fprintf(&b, "attribute multiprocessor_count %s\nkernel k grid=%d,1,1 block=256,1,1\n", values[rng.IntN(len(values))], 1+rng.IntN(300))
+		fmt.Fprintf(&b, "attribute multiprocessor_count %s\nkernel k grid=%d,1,1 block=256,1,1\n",
+			values[rng.IntN(len(values))], 1+rng.IntN(300))
 		for _, n := range names {
 			if rng.IntN(5) > 0 {
 				fmt.Fprintf(&b, "%s %s\n", n, values[rng.IntN(len(values))])
@@ -153,10 +167,12 @@ func TestNonsense(t *testing.T) {
 		c := caseOf(t, b.String())
 		out := Run(c, All)
 		for _, f := range slices.Concat(out.All, out.Mentioned) {
-			if !finite(f.PredictedUs, f.LowUs, f.HighUs) || f.LowUs > f.PredictedUs || f.PredictedUs > f.HighUs || f.LowUs < 0 {
+			if !finite(f.PredictedUs, f.LowUs, f.HighUs) || f.LowUs > f.PredictedUs || f.PredictedUs > f.HighUs ||
+				f.LowUs < 0 {
 				t.Fatalf("%s: %v us [%v, %v] of\n%s", f.Rule.ID, f.PredictedUs, f.LowUs, f.HighUs, b.String())
 			}
-			if text := f.Title + strings.Join(f.Evidence, " "); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+			if text := f.Title + strings.Join(f.Evidence, " "); strings.Contains(text, "NaN") ||
+				strings.Contains(text, "Inf") {
 				t.Fatalf("%s says %q", f.Rule.ID, text)
 			}
 		}

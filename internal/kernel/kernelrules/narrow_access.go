@@ -41,17 +41,21 @@ const (
 )
 
 func checkNarrow(c *Case, out *Findings) {
-	requests := c.number("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") + orZero(c.number("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"))
-	sectors := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") + orZero(c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"))
+	requests := c.number("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") +
+		orZero(c.number("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"))
+	sectors := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") +
+		orZero(c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"))
 	per := sectors / requests
 	used := per * (1 - c.excessShare()) // sectors that would do
 	share := c.globalInstructions() / c.instructions()
 	_, most := c.limiter()
-	if !(used > 0 && used <= sectorsNarrow) || !(per <= sectorsLine) || !(share >= narrowShare) || !(c.lanes() >= lanesWasted) || !(most < narrowBusy) {
+	if !(used > 0 && used <= sectorsNarrow) || !(per <= sectorsLine) || !(share >= narrowShare) ||
+		!(c.lanes() >= lanesWasted) || !(most < narrowBusy) {
 		return
 	}
 	f := out.Add(0.85, "Narrow accesses: a warp's load or store moves %s bytes", digits(used*sectorBytes))
-	f.Because("%s requests for %s sectors; %s of the instructions access global memory", digits(requests), digits(sectors), percent(share))
+	f.Because("%s requests for %s sectors; %s of the instructions access global memory", digits(requests),
+		digits(sectors), percent(share))
 	f.Because("nothing is used to more than %s", percent(most))
 	f.Places = c.HotOpcodes("LDG", "STG")
 	r := asNow().times(1.0/narrowWidens, kernel.Issue, kernel.L1, kernel.LSUIn, kernel.L2Tag, kernel.L1Req, kernel.ALU)

@@ -94,7 +94,10 @@ func (c *Case) latencyBound() bool {
 // limitedBy says that one of the resources is busiest, or nearly, and near its limit.
 func (c *Case) limitedBy(rs ...kernel.Resource) bool {
 	_, most := c.limiter()
-	return slices.ContainsFunc(rs, func(r kernel.Resource) bool { return c.use(r) >= limits && c.use(r) >= nearlyBusiest*most })
+	return slices.ContainsFunc(rs, func(r kernel.Resource) bool {
+		return c.use(r) >= limits &&
+			c.use(r) >= nearlyBusiest*most
+	})
 }
 
 // A repair is what a fix leaves of the demand on each resource, and how long waiting still takes.
@@ -151,8 +154,8 @@ func (r *repair) and(o *repair) *repair {
 	return out
 }
 
-// eitherWait is how long latency still takes after both repairs: what the better one leaves, and what one leaves where the
-// other does not speak of waiting.
+// eitherWait is how long latency still takes after both repairs: what the better one leaves, and what one leaves
+// where the other does not speak of waiting.
 func eitherWait(a, b float64) float64 {
 	if a == 0 || b == 0 {
 		return a + b
@@ -217,8 +220,9 @@ func (c *Case) predict(r *repair) prediction {
 	return p
 }
 
-// overlapped is how long work at several levels of the chip takes together: as long as the longest where it is far longer, and
-// a little more where others are nearly as long, since loading and computing of short blocks do not overlap entirely.
+// overlapped is how long work at several levels of the chip takes together: as long as the longest where it is far
+// longer, and a little more where others are nearly as long, since loading and computing of short blocks do not
+// overlap entirely.
 func overlapped(groups map[string]float64) float64 {
 	sum := 0.0
 	for _, level := range []string{"dram", "l2", "l1", "compute"} {
@@ -230,7 +234,8 @@ func overlapped(groups map[string]float64) float64 {
 const (
 	// overlapPower: two levels of equal length take a fifth more than one.
 	overlapPower = 4.0
-	// startUs is the start and the end of a kernel: on an H200, kernels that only read lasted 3 to 8 us more than their bytes.
+	// startUs is the start and the end of a kernel: on an H200, kernels that only read lasted 3 to 8 us more than
+	// their bytes.
 	startUs = 3
 )
 

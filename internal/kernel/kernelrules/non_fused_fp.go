@@ -43,7 +43,8 @@ func checkNonFused(c *Case, out *Findings) {
 		pipe                 kernel.Resource
 	}{{"fadd", "fmul", "ffma", "single", kernel.FMA}, {"dadd", "dmul", "dfma", "double", kernel.FP64}} {
 		seconds := c.us() / 1e6
-		add, mul, fused := known(c.ThreadOps(p.add))*seconds, known(c.ThreadOps(p.mul))*seconds, known(c.ThreadOps(p.fma))*seconds
+		add, mul, fused := known(c.ThreadOps(p.add))*seconds, known(c.ThreadOps(p.mul))*seconds,
+			known(c.ThreadOps(p.fma))*seconds
 		share := math.Min(add, mul) / lanesPerWarp / c.instructions()
 		if !(share >= fusable) {
 			continue
@@ -56,9 +57,11 @@ func checkNonFused(c *Case, out *Findings) {
 			}
 			confidence, upper = 0.9, ""
 		}
-		f := out.Add(confidence, "Non-fused FP: %s of the instructions are multiplies and adds of %s precision that could be FMAs%s", percent(2*share), p.words, upper)
+		f := out.Add(confidence, "Non-fused FP: %s of the instructions are multiplies and adds of %s precision "+
+			"that could be FMAs%s", percent(2*share), p.words, upper)
 		f.Because("%s multiplies and %s adds by threads, and %s FMAs", digits(mul), digits(add), digits(fused))
-		f.Because("instruction issue is at %s, the pipe at %s of its peak", percent(c.use(kernel.Issue)), percent(c.use(p.pipe)))
+		f.Because("instruction issue is at %s, the pipe at %s of its peak", percent(c.use(kernel.Issue)),
+			percent(c.use(p.pipe)))
 		f.Places = c.HotOpcodes(strings.ToUpper(p.add), strings.ToUpper(p.mul))
 		pipe := math.Min(add, mul) / (add + mul + fused)
 		c.expect(f, asNow().leave(1-share, kernel.Issue).leave(1-pipe, p.pipe, kernel.Heavy))

@@ -17,10 +17,14 @@ func TestPublic(t *testing.T) {
 		ks, found := open(t, file)
 		for i, k := range ks {
 			us, _ := k.Microseconds()
-			t.Logf("%-34s %-28.28s %-16s %9.1f us: %s | mentioned %s | %d abstain", filepath.Base(filepath.Dir(file)), k.Launch.Base, k.DeviceName(), us, brief(found[i].All), brief(found[i].Mentioned), len(found[i].Abstained))
+			t.Logf("%-34s %-28.28s %-16s %9.1f us: %s | mentioned %s | %d abstain", filepath.Base(filepath.Dir(file)),
+				k.Launch.Base, k.DeviceName(), us, brief(found[i].All), brief(found[i].Mentioned),
+				len(found[i].Abstained))
 			for _, f := range found[i].All {
-				if f.PredictedUs < 0 || f.LowUs > f.PredictedUs || f.PredictedUs > f.HighUs || f.HighUs > us*1.0001 || f.PredictedUs != f.PredictedUs {
-					t.Errorf("%s: %s: %v us [%v, %v] of %v", k.Launch.Base, f.Rule.ID, f.PredictedUs, f.LowUs, f.HighUs, us)
+				if f.PredictedUs < 0 || f.LowUs > f.PredictedUs || f.PredictedUs > f.HighUs || f.HighUs > us*1.0001 ||
+					f.PredictedUs != f.PredictedUs {
+					t.Errorf("%s: %s: %v us [%v, %v] of %v", k.Launch.Base, f.Rule.ID, f.PredictedUs, f.LowUs,
+						f.HighUs, us)
 				}
 			}
 		}

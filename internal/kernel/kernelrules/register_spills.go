@@ -42,7 +42,8 @@ const localMatters = 0.1
 
 func checkSpills(c *Case, out *Findings) {
 	loads, stores, ok := c.LocalSectors()
-	global := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") + c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
+	global := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") +
+		c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
 	share := (loads + stores) / (loads + stores + global)
 	if !ok || !(share >= localMatters) {
 		return
@@ -53,19 +54,25 @@ func checkSpills(c *Case, out *Findings) {
 	case spilled > 0:
 		what = "registers spilled to local memory"
 	case spilled == 0:
-		what, fix = "an array in local memory, indexed at run time", "Keep the array out of local memory: unroll so that its indices are constants, or put it in shared memory with one column per thread. More registers per thread do not help: nothing is spilled."
+		what, fix = "an array in local memory, indexed at run time",
+			"Keep the array out of local memory: unroll so that its indices are constants, or put it in shared "+
+				"memory with one column per thread. More registers per thread do not help: nothing is spilled."
 	}
 	f := out.Add(0.9, "%s: %s of L1's traffic", what, percent(share))
 	f.Fix = fix
-	f.Because("%s sectors of local loads and %s of local stores, beside %s of global memory", digits(loads), digits(stores), digits(global))
-	if n := c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads") + c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"); n > 0 {
+	f.Because("%s sectors of local loads and %s of local stores, beside %s of global memory", digits(loads),
+		digits(stores), digits(global))
+	if n := c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads") +
+		c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"); n > 0 {
 		f.Because("%s of the instructions are local loads and stores", percent(n/c.instructions()))
 	}
 	if spilled >= 0 {
-		f.Because("%s executed instructions are the compiler's spills; the kernel has %s registers per thread", digits(spilled), digits(c.number("launch__registers_per_thread")))
+		f.Because("%s executed instructions are the compiler's spills; the kernel has %s registers per thread",
+			digits(spilled), digits(c.number("launch__registers_per_thread")))
 	}
 	if dram, _ := c.dramBytes(); dram > reachableTwice*c.reachable() {
-		f.Because("DRAM moved %s, and the kernel's arrays are at most %s: the rest is local memory", bytesText(dram), bytesText(c.reachable()))
+		f.Because("DRAM moved %s, and the kernel's arrays are at most %s: the rest is local memory", bytesText(dram),
+			bytesText(c.reachable()))
 	}
 	f.Places = c.HotOpcodes("LDL", "STL")
 	c.expect(f, c.withoutStack(loads, stores, spilled == 0))
@@ -74,7 +81,8 @@ func checkSpills(c *Case, out *Findings) {
 // withoutStack takes local memory out. An array moves to shared memory: its accesses stay, a pass each.
 func (c *Case) withoutStack(loads, stores float64, array bool) *repair {
 	r := asNow()
-	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA} // the addresses of the stack go too, at best
+	// the addresses of the stack go too, at best
+	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA}
 	instructions := orZero(c.number("smsp__sass_inst_executed_op_local_ld.sum", "sass__inst_executed_local_loads")) +
 		orZero(c.number("smsp__sass_inst_executed_op_local_st.sum", "sass__inst_executed_local_stores"))
 	passes := localPasses(loads+stores, instructions)
@@ -94,7 +102,8 @@ func (c *Case) withoutStack(loads, stores float64, array bool) *repair {
 		missed = v
 	}
 	sectors := known(c.L2TexBytes()) / sectorBytes
-	r.leave(math.Max(0, sectors-missed-stores)/sectors, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill)
+	r.leave(math.Max(0, sectors-missed-stores)/sectors, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In,
+		kernel.L1Req, kernel.L1Fill)
 	dram, _ := c.dramBytes()
 	r.leave(c.reachable()/dram, kernel.DRAM)
 	return r

@@ -78,7 +78,8 @@ func format(all *Findings) string {
 // TestDocuments: every rule says what it is, when it is wrong, what to do and what would refute it.
 func TestDocuments(t *testing.T) {
 	for _, r := range All {
-		for name, text := range map[string]string{"Title": r.Title, "Since": r.Since, "Doc": r.Doc, "Limits": r.Limits, "Fix": r.Fix, "RefutedBy": r.RefutedBy} {
+		for name, text := range map[string]string{"Title": r.Title, "Since": r.Since, "Doc": r.Doc, "Limits": r.Limits,
+			"Fix": r.Fix, "RefutedBy": r.RefutedBy} {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s: no %s", r.ID, name)
 			}
@@ -96,7 +97,8 @@ func TestDocuments(t *testing.T) {
 func TestFewMetrics(t *testing.T) {
 	for _, text := range []string{
 		"kernel k grid=1,1,1 block=32,1,1\n",
-		"kernel k grid=1,1,1 block=32,1,1\ngpu__time_duration.sum 100000\nsm__throughput.avg.pct_of_peak_sustained_elapsed 3.5\n",
+		"kernel k grid=1,1,1 block=32,1,1\ngpu__time_duration.sum " +
+			"100000\nsm__throughput.avg.pct_of_peak_sustained_elapsed 3.5\n",
 	} {
 		all := parse(t, text)
 		got := Run(NewCase(all, 0), All)

@@ -11,7 +11,8 @@ import (
 const (
 	// gainWorth is the modelled gain from which a fault is a finding: the model itself errs by about as much.
 	gainWorth = 1.10
-	// shortUs is the duration below which launch, ramp and drain are a good part of a kernel, so that no time is predicted.
+	// shortUs is the duration below which launch, ramp and drain are a good part of a kernel, so that no time is
+	// predicted.
 	shortUs = 10
 )
 
@@ -58,7 +59,8 @@ func Run(c *Case, rules []*Rule) *Findings {
 // missing is the first need that the launch lacks.
 func (r *Rule) missing(c *Case) *Need {
 	for i, n := range r.Needs {
-		if math.IsNaN(c.number(n.AnyOf...)) || n.Name == needTime.Name && math.IsNaN(c.us()) || n.Name == needOpcodes.Name && c.Opcodes() == nil {
+		if math.IsNaN(c.number(n.AnyOf...)) || n.Name == needTime.Name && math.IsNaN(c.us()) ||
+			n.Name == needOpcodes.Name && c.Opcodes() == nil {
 			return &r.Needs[i]
 		}
 	}
@@ -150,7 +152,8 @@ var sameRepair = []struct{ first, second string }{
 // last is the finding that explains nothing if another does, and explained those that do.
 const last = "memory_latency"
 
-var explained = []string{"low_occupancy", "small_grid", "narrow_access", "load_imbalance", "tail_effect", "barrier_stalls", "atomic_contention", "dependency_stalls", "register_spills"}
+var explained = []string{"low_occupancy", "small_grid", "narrow_access", "load_imbalance", "tail_effect",
+	"barrier_stalls", "atomic_contention", "dependency_stalls", "register_spills"}
 
 // rank drops to mentions what gains too little, orders the rest by gain, and puts causes before symptoms.
 func (o *Findings) rank(c *Case) {
@@ -166,7 +169,8 @@ func (o *Findings) rank(c *Case) {
 		}
 		return false
 	})
-	if i := o.find(last); i >= 0 && slices.ContainsFunc(o.All, func(f Finding) bool { return slices.Contains(explained, f.Rule.ID) }) {
+	if i := o.find(last); i >= 0 && slices.ContainsFunc(o.All,
+		func(f Finding) bool { return slices.Contains(explained, f.Rule.ID) }) {
 		o.Mentioned = append(o.Mentioned, o.All[i])
 		o.All = slices.Delete(o.All, i, i+1)
 	}

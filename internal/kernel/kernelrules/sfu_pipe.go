@@ -44,8 +44,9 @@ with a scaled argument saves a multiplication; some of the functions can be a po
 }
 
 const (
-	xuRoom          = 0.75 // issue below it has room for the work of the XU pipe
-	precisePerMUFU  = 12   // instructions a function from which the library's precise code is around it: fast ones take 2 to 8
+	xuRoom = 0.75 // issue below it has room for the work of the XU pipe
+	// instructions a function from which the library's precise code is around it: fast ones take 2 to 8
+	precisePerMUFU  = 12
 	precisePerMax   = 200  // beyond it special functions are not what the kernel is about
 	reductionShare  = 0.05 // of instructions: none in kernels with fast functions
 	fastPerMUFU     = 13   // 6 to 19 in kernels with fast functions, with what else they do
@@ -79,7 +80,8 @@ func checkSFU(c *Case, out *Findings) {
 		return
 	}
 	calls := mufu
-	// Some precise functions, powf above all, are polynomials: they round their argument, and select and branch around it.
+	// Some precise functions, powf above all, are polynomials: they round their argument, and select and branch
+	// around it.
 	if rounds := c.mix("F2I"); c.mix("FRND") >= rounds && c.mix("BSSY", "BSYNC", "FSEL") >= reductionShare {
 		calls = math.Max(calls, rounds)
 	}
@@ -89,7 +91,8 @@ func checkSFU(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.8, "XU pipe: precise functions take %s instructions each", digits(per))
-	f.Because("instruction issue is at %s, the XU pipe at %s: the code around the special functions is the limit", percent(issue), percent(xu))
+	f.Because("instruction issue is at %s, the XU pipe at %s: the code around the special functions is the limit",
+		percent(issue), percent(xu))
 	f.Because("%s of the instructions are selects, roundings and branches as in argument reduction", percent(reduction))
 	f.Fix = "Use the fast functions where precision allows: __sinf, __powf, __fdividef, or -use_fast_math."
 	f.Places = c.HotOpcodes("MUFU")

@@ -35,7 +35,8 @@ func checkSmallGrid(c *Case, out *Findings) {
 		return
 	}
 	spread := grid / sms
-	f := out.Add(0.9, "Small grid: %s blocks for %s SMs; %s of the SMs have no work", digits(grid), digits(sms), percent(1-grid/sms))
+	f := out.Add(0.9, "Small grid: %s blocks for %s SMs; %s of the SMs have no work", digits(grid), digits(sms),
+		percent(1-grid/sms))
 	if a := c.active(); a > 0 {
 		f.Because("the mean SM has work for %s of the time", percent(a))
 	}
@@ -43,7 +44,8 @@ func checkSmallGrid(c *Case, out *Findings) {
 		f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(u))
 	}
 	// More blocks bring more warps to an SM as well as more SMs; how far that goes to the next limit is not in the
-	// counters, so the middle of both in the logarithm is taken. Where most SMs have a block, warps are what is missing, not blocks.
+	// counters, so the middle of both in the logarithm is taken. Where most SMs have a block, warps are what is
+	// missing, not blocks.
 	r := asNow()
 	most := c.predict(r).us / c.us()
 	if r.wait = spread; spread <= mostIdle {

@@ -47,8 +47,10 @@ func checkTail(c *Case, out *Findings) {
 	if c.lanes() < lanesWasted {
 		confidence = 0.6 // uneven work: blocks end at different times anyway
 	}
-	f := out.Add(confidence, "Tail effect: %.2f waves of blocks, and the last one leaves %s of the slots empty", waves, percent(1-full))
-	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()), percent(full), digits(math.Ceil(waves)))
+	f := out.Add(confidence, "Tail effect: %.2f waves of blocks, and the last one leaves %s of the slots empty", waves,
+		percent(1-full))
+	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()),
+		percent(full), digits(math.Ceil(waves)))
 	f.Because("the mean SM has work for %s of the time", percent(c.active()))
 	r := asNow()
 	even := math.Max(full, c.active()) // SMs that work longer than full waves say have that work to do
@@ -61,5 +63,6 @@ func checkTail(c *Case, out *Findings) {
 func (c *Case) hasTail() bool {
 	waves := c.waves()
 	full := waves / math.Ceil(waves)
-	return c.grid() >= c.sms() && waves > 1 && waves <= tailWaves && 1-full >= tailEmpty && c.active() < idleMatters && c.active() >= full-tailMatches
+	return c.grid() >= c.sms() && waves > 1 && waves <= tailWaves && 1-full >= tailEmpty && c.active() < idleMatters &&
+		c.active() >= full-tailMatches
 }

@@ -46,7 +46,8 @@ const (
 )
 
 func is16Bit(name string) bool {
-	return strings.HasPrefix(name, "HADD2.F32") || strings.HasPrefix(name, "LDG") && (strings.Contains(name, ".U16") || strings.Contains(name, ".S16"))
+	return strings.HasPrefix(name, "HADD2.F32") || strings.HasPrefix(name, "LDG") &&
+		(strings.Contains(name, ".U16") || strings.Contains(name, ".S16"))
 }
 
 func checkTensorCoresIdle(c *Case, out *Findings) {
@@ -72,7 +73,8 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	// The time of the products at the FP32 pipe's peak, over what matrix instructions do more.
 	atPeak := ffma * c.use(kernel.Issue) * fp32PerIssue(major) / tensorRatio(major)
 	// With the products go the instructions that bring operands to them one by one.
-	r := asNow().times(0, kernel.FMA, kernel.Heavy, kernel.LSUIn).times(math.Max(0, 1-ffma-half-c.mix("LDS", "HADD2")), kernel.Issue)
+	r := asNow().times(0, kernel.FMA, kernel.Heavy, kernel.LSUIn).times(math.Max(0, 1-ffma-half-c.mix("LDS", "HADD2")),
+		kernel.Issue)
 	if passes, _, _, ok := c.SharedWavefronts(); ok {
 		r.leave(math.Max(0, 1-passes/c.wavefronts()), kernel.L1)
 	}

@@ -44,10 +44,12 @@ func checkDivergence(c *Case, out *Findings) {
 	if plain := known(c.LanesBranched()); plain-lanes > 2 {
 		f.Because("%s lanes are in the branch, and only %s are not predicated off", digits(plain), digits(lanes))
 	}
-	f.Because("instruction issue is at %s of its peak; with full warps the same work takes %s of the instructions", percent(c.use(kernel.Issue)), percent(full))
+	f.Because("instruction issue is at %s of its peak; with full warps the same work takes %s of the instructions",
+		percent(c.use(kernel.Issue)), percent(full))
 	f.Places = c.HotDivergence()
 	if c.use(kernel.Issue) >= limits {
-		c.expect(f, asNow().leave(full, kernel.Issue, kernel.FMA, kernel.Heavy, kernel.ALU, kernel.XU, kernel.FP64, kernel.FP16, kernel.LSUIn))
+		c.expect(f, asNow().leave(full, kernel.Issue, kernel.FMA, kernel.Heavy, kernel.ALU, kernel.XU, kernel.FP64,
+			kernel.FP16, kernel.LSUIn))
 		return
 	}
 	f.Confidence = 0.75
@@ -64,7 +66,8 @@ func (c *Case) restructured(worst float64) *repair {
 	r := asNow()
 	r.blocks = true
 	lanes := math.Min(1, c.lanes()/lanesPerWarp)
-	r.leave(math.Min(lanes, streamingInstructions*c.globalInstructions()/c.instructions()), kernel.Issue, kernel.ALU, kernel.FMA, kernel.Heavy)
+	r.leave(math.Min(lanes, streamingInstructions*c.globalInstructions()/c.instructions()), kernel.Issue, kernel.ALU,
+		kernel.FMA, kernel.Heavy)
 	shared := orZero(c.number("smsp__sass_inst_executed_op_shared.sum", "smsp__inst_executed_op_shared.sum"))
 	if global := c.globalInstructions(); global > 0 {
 		r.leave(global/(global+shared), kernel.LSUIn)

@@ -43,13 +43,16 @@ or the kernel does not get faster when the strided array is replaced by a dense 
 }
 
 const (
-	// excessMatters is the share of sectors fetched or stored for nothing from which coalescing is worth a word: a quarter.
+	// excessMatters is the share of sectors fetched or stored for nothing from which coalescing is worth a word: a
+	// quarter.
 	excessMatters = 0.25
 	// gatherMatters is the share of loads whose addresses come from loaded data from which a kernel counts as random.
 	gatherMatters = 0.5
-	// A kernel without a limiter waits for wasted sectors if they are most, L1 does not absorb them, and warps do little else.
+	// A kernel without a limiter waits for wasted sectors if they are most, L1 does not absorb them, and warps do
+	// little else.
 	mostlyWaste, waitsForMemory, wasteReachesL2 = 0.5, 0.6, 2
-	queueFull                                   = 0.2 // of the waiting: loads whose addresses follow from data, as in a search, wait for each other and leave room
+	// of the waiting: loads whose addresses follow from data, as in a search, wait for each other and leave room
+	queueFull = 0.2
 )
 
 func checkUncoalesced(c *Case, out *Findings) {
@@ -57,7 +60,8 @@ func checkUncoalesced(c *Case, out *Findings) {
 	if !(exc >= excessMatters) || c.inherent() >= exc-excessMatters {
 		return
 	}
-	limited := c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req, kernel.L1Fill, kernel.LSUIn)
+	limited := c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req,
+		kernel.L1Fill, kernel.LSUIn)
 	if !limited && !c.waitsForWaste(exc) {
 		return
 	}
@@ -68,30 +72,37 @@ func checkUncoalesced(c *Case, out *Findings) {
 	at, most := c.limiter()
 	total, _, _ := c.GlobalSectors()
 	f := out.Add(0.9, "Uncoalesced global accesses: %s of the sectors are not used", percent(exc))
-	f.Because("global loads and stores request %s sectors of 32 bytes; %s would do", digits(total), digits(total*(1-exc)))
+	f.Because("global loads and stores request %s sectors of 32 bytes; %s would do", digits(total),
+		digits(total*(1-exc)))
 	for _, op := range []struct{ op, words string }{{"ld", "load"}, {"st", "store"}} {
 		if n := c.sectorsPerRequest(op.op); n > 0 {
-			used := c.number("smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".ratio", "smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".pct")
-			f.Because("%s sectors per warp %s; %s of the 32 bytes of a sector are used", digits(n), op.words, digits(used))
+			used := c.number("smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".ratio",
+				"smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".pct")
+			f.Because("%s sectors per warp %s; %s of the 32 bytes of a sector are used", digits(n), op.words,
+				digits(used))
 		}
 	}
 	if limited {
 		f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
 	} else {
-		f.Because("warps wait for global memory (Long Scoreboard) for %s of their time, and L2 moves %s for %s that are used", percent(c.stalls("long_scoreboard", "lg_throttle")), bytesText(known(c.L2TexBytes())), bytesText(c.usedBytes()))
+		f.Because("warps wait for global memory (Long Scoreboard) for %s of their time, and L2 moves %s for %s "+
+			"that are used", percent(c.stalls("long_scoreboard", "lg_throttle")), bytesText(known(c.L2TexBytes())),
+			bytesText(c.usedBytes()))
 	}
 	f.Places = c.HotUncoalesced()
 	c.expect(f, c.coalesced())
 }
 
-// waitsForWaste says that nothing is near its peak because warps wait for accesses most of whose sectors are for nothing:
-// queues fill with the sectors of a few instructions, and DRAM opens rows for single sectors.
+// waitsForWaste says that nothing is near its peak because warps wait for accesses most of whose sectors are for
+// nothing: queues fill with the sectors of a few instructions, and DRAM opens rows for single sectors.
 func (c *Case) waitsForWaste(excess float64) bool {
 	total, _, _ := c.GlobalSectors()
 	if c.atomicSectors() >= mostlyWaste*total {
 		return false
 	}
-	return excess >= mostlyWaste && c.latencyBound() && c.stall("lg_throttle") >= queueFull && c.stalls("long_scoreboard", "lg_throttle") >= waitsForMemory && known(c.L2TexBytes()) >= wasteReachesL2*c.usedBytes()
+	return excess >= mostlyWaste && c.latencyBound() && c.stall("lg_throttle") >= queueFull &&
+		c.stalls("long_scoreboard", "lg_throttle") >= waitsForMemory &&
+		known(c.L2TexBytes()) >= wasteReachesL2*c.usedBytes()
 }
 
 // coalesced is what is left when accesses move only the bytes that are used.

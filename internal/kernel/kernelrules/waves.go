@@ -7,14 +7,15 @@ import "math"
 // limits it; no kernel of the corpus with ten waves or more is below it.
 const waveCycles = 1270
 
-// waveGap is the part of it in which the slots of blocks that ended are empty: occupancy of such kernels is 74 to 80 %, and arithmetic
-// stands still meanwhile.
+// waveGap is the part of it in which the slots of blocks that ended are empty: occupancy of such kernels is 74 to 80
+// %, and arithmetic stands still meanwhile.
 const waveGap = 0.24
 
 // waveFloor is the share of the time that waves of short blocks need whatever they compute; 0 where blocks loop
 // over much work (few waves), or where it is not known.
 func (c *Case) waveFloor() float64 {
-	clock := c.number("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max", "smsp__cycles_elapsed.avg", "sm__cycles_elapsed.max")
+	clock := c.number("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max", "smsp__cycles_elapsed.avg",
+		"sm__cycles_elapsed.max")
 	v := math.Floor(c.waves()) * waveCycles / clock
 	if !(v > 0) {
 		return 0

@@ -182,8 +182,8 @@ type Instance struct {
 	Value Value
 }
 
-// NewMetric is a metric with instances (nil: it has none). A reader that leaves them packed gives a sequence that unpacks
-// them each time that they are asked for.
+// NewMetric is a metric with instances (nil: it has none). A reader that leaves them packed gives a sequence that
+// unpacks them each time that they are asked for.
 func NewMetric(name NameID, value Value, sampled bool, instances iter.Seq[Instance]) Metric {
 	return Metric{Name: name, Value: value, Sampled: sampled, instances: instances}
 }
@@ -191,7 +191,8 @@ func NewMetric(name NameID, value Value, sampled bool, instances iter.Seq[Instan
 // HasInstances says whether the metric has shares. Few have.
 func (m *Metric) HasInstances() bool { return m.instances != nil }
 
-// Instances is the metric's shares in the file's order. They are unpacked each time: keep what is needed more than once.
+// Instances is the metric's shares in the file's order. They are unpacked each time: keep what is needed more than
+// once.
 func (m *Metric) Instances() iter.Seq[Instance] {
 	if m.instances == nil {
 		return func(func(Instance) bool) {}

@@ -18,8 +18,8 @@ import (
 // Attributes are of device 0 and hold for all kernels, wherever they stand: as a device's attribute, and as the metric
 // device__attribute_NAME of each. Metrics and lines are of the kernel above them; a name with blanks is quoted.
 //
-// A value is a whole number (Unsigned), a number with a point, exponent or sign, nan or inf (Double), none (None) or else
-// a text, which may be quoted. A key in brackets is a whole number, also as 0x…, or else a text: sampled metrics
+// A value is a whole number (Unsigned), a number with a point, exponent or sign, nan or inf (Double), none (None) or
+// else a text, which may be quoted. A key in brackets is a whole number, also as 0x…, or else a text: sampled metrics
 // are not told apart. A line says which source line an instruction is of, and what that line's text is (it may be
 // left out). Empty lines and those that begin with # say nothing.
 func Parse(text string) (*Report, error) {
@@ -93,7 +93,8 @@ func (p *parser) kernel(rest string) error {
 		return fmt.Errorf("kernel has no name")
 	}
 	base, _, _ := strings.Cut(name, "(")
-	l := &Launch{ID: len(p.report.Launches), Name: name, Base: base, Grid: [3]uint32{1, 1, 1}, Block: [3]uint32{1, 1, 1}, Report: p.report}
+	l := &Launch{ID: len(p.report.Launches), Name: name, Base: base, Grid: [3]uint32{1, 1, 1},
+		Block: [3]uint32{1, 1, 1}, Report: p.report}
 	for field := range strings.FieldsSeq(rest) {
 		key, value, _ := strings.Cut(field, "=")
 		var err error

@@ -36,7 +36,8 @@ func TestParse(t *testing.T) {
 		t.Fatalf("%d launches, %d sources, devices %v", len(r.Launches), len(r.Sources), r.Session.Devices)
 	}
 	a, b := r.Launches[0], r.Launches[1]
-	if a.Name != "void scale<float>(float *, int)" || a.Grid != [3]uint32{132, 2, 1} || a.Block != [3]uint32{256, 1, 1} || a.Stream != 7 {
+	if a.Name != "void scale<float>(float *, int)" || a.Grid != [3]uint32{132, 2, 1} ||
+		a.Block != [3]uint32{256, 1, 1} || a.Stream != 7 {
 		t.Errorf("first kernel: %q grid %v block %v stream %d", a.Name, a.Grid, a.Block, a.Stream)
 	}
 	if v, ok := a.Number("nothing", "sm__throughput.avg.pct_of_peak_sustained_elapsed"); !ok || v != 12.5 {

@@ -9,7 +9,8 @@ import (
 	"lacuna/internal/base/golden"
 )
 
-// TestUnitsAsPrinted: ncu_units.tsv lists units as pages of real reports print them: name, tab, units of all chips with | between them.
+// TestUnitsAsPrinted: ncu_units.tsv lists units as pages of real reports print them: name, tab, units of all chips
+// with | between them.
 func TestUnitsAsPrinted(t *testing.T) {
 	unitsFile := golden.Shared(t, "formats", "ncu_units.tsv")
 	f, err := os.Open(unitsFile)

@@ -52,7 +52,8 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := reader.Open(context.Background(), path, []*reader.Format{&Format}, reader.Options{Need: parts.need}); err != nil {
+				if _, err := reader.Open(context.Background(), path, []*reader.Format{&Format},
+					reader.Options{Need: parts.need}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -280,7 +280,8 @@ func (o *outer) tooMuch() bool {
 	if o.m.held < free+most*o.src.done() {
 		return false
 	}
-	o.cutOff(fmt.Errorf("the events would take over %d times the memory of the packed file", most), "inside traceEvents")
+	o.cutOff(fmt.Errorf("the events would take over %d times the memory of the packed file", most),
+		"inside traceEvents")
 	return true
 }
 

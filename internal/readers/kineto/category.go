@@ -116,7 +116,8 @@ func newWant(opt reader.Options) *want {
 	}
 	w.args[kindDeviceRange] = setOf(fieldExternal, fieldStream, fieldDevice)
 	w.args[kindPython] = setOf(fieldPyID, fieldPyParent)
-	w.args[kindSync] = setOf(fieldCorr, fieldDevice, fieldContext, fieldStream, fieldSyncKind, fieldWaitStream, fieldWaitCorr, fieldWaitEvent)
+	w.args[kindSync] = setOf(fieldCorr, fieldDevice, fieldContext, fieldStream, fieldSyncKind, fieldWaitStream,
+		fieldWaitCorr, fieldWaitEvent)
 	w.args[kindInstant] = setOf(fieldMemBytes, fieldAddr, fieldAllocated, fieldReserved, fieldDeviceID, fieldDeviceType)
 	w.args[kindMeta] = setOf(fieldMetaName, fieldMetaLabels)
 

@@ -67,10 +67,12 @@ func TestCorpusCounts(t *testing.T) {
 				want[tableOf(cat)] += count
 			}
 			for name, got := range map[string]int{
-				"kernels": trace.Kernels.Len(), "copies": trace.Copies.Len(), "sets": trace.Sets.Len(), "calls": trace.Calls.Len(),
+				"kernels": trace.Kernels.Len(), "copies": trace.Copies.Len(), "sets": trace.Sets.Len(),
+				"calls": trace.Calls.Len(),
 				"syncs": trace.Syncs.Len(), "python": trace.PyCalls.Len(), "device ranges": trace.DeviceRanges.Len(),
-				"ops and ranges": trace.Ops.Len() + trace.Ranges.Len(), "foreign": int(trace.Losses.Count(model.LossForeignDevice)),
-				"metrics": trace.Counters.Len() / 9,
+				"ops and ranges": trace.Ops.Len() + trace.Ranges.Len(),
+				"foreign":        int(trace.Losses.Count(model.LossForeignDevice)),
+				"metrics":        trace.Counters.Len() / 9,
 			} {
 				if got != want[name] {
 					t.Errorf("%d %s, want %d", got, name, want[name])

@@ -43,7 +43,8 @@ func expected(tb testing.TB, text []byte) (lines []string) {
 		args, _ := e["args"].(anyMap)
 		if e["ph"] != "X" {
 			if e["name"] == "[memory]" {
-				lines = append(lines, fmt.Sprintf("memory %d %d %d %d", exactNs(e["ts"]), whole(args["Bytes"], 0), whole(args["Total Allocated"], -1), whole(e["tid"], 0)))
+				lines = append(lines, fmt.Sprintf("memory %d %d %d %d", exactNs(e["ts"]), whole(args["Bytes"], 0),
+					whole(args["Total Allocated"], -1), whole(e["tid"], 0)))
 			}
 			continue
 		}
@@ -60,9 +61,13 @@ func expected(tb testing.TB, text []byte) (lines []string) {
 			if grid == nil {
 				grid = []any{json.Number("0"), json.Number("0"), json.Number("0")}
 			}
-			lines = append(lines, fmt.Sprintf("kernel %s dev%d s%d c%d x%d %s r%d %d", base, whole(args["device"], whole(e["pid"], 0)), whole(args["stream"], whole(e["tid"], -1)), corr, external, grid, whole(args["registers per thread"], 0), whole(args["shared memory"], 0)))
+			lines = append(lines, fmt.Sprintf("kernel %s dev%d s%d c%d x%d %s r%d %d", base,
+				whole(args["device"], whole(e["pid"], 0)), whole(args["stream"], whole(e["tid"], -1)), corr, external,
+				grid, whole(args["registers per thread"], 0), whole(args["shared memory"], 0)))
 		case "gpu_memcpy", "Memcpy":
-			lines = append(lines, fmt.Sprintf("copy %s dev%d s%d c%d %d %v", base, whole(args["device"], whole(e["pid"], 0)), whole(args["stream"], whole(e["tid"], -1)), corr, whole(args["bytes"], 0), real(args["memory bandwidth (GB/s)"])))
+			lines = append(lines, fmt.Sprintf("copy %s dev%d s%d c%d %d %v", base,
+				whole(args["device"], whole(e["pid"], 0)), whole(args["stream"], whole(e["tid"], -1)), corr,
+				whole(args["bytes"], 0), real(args["memory bandwidth (GB/s)"])))
 		case "cuda_runtime", "Runtime", "cuda_driver":
 			lines = append(lines, fmt.Sprintf("call %s %s c%d x%d", base, place, corr, external))
 		case "cpu_op", "Operator":
@@ -74,11 +79,13 @@ func expected(tb testing.TB, text []byte) (lines []string) {
 			if shapes == nil {
 				shapes = args["Input dims"]
 			}
-			lines = append(lines, fmt.Sprintf("op %s %s x%d q%d %s %s", base, place, external, whole(args["Sequence number"], -1), respaced(shapes), respaced(args["Concrete Inputs"])))
+			lines = append(lines, fmt.Sprintf("op %s %s x%d q%d %s %s", base, place, external,
+				whole(args["Sequence number"], -1), respaced(shapes), respaced(args["Concrete Inputs"])))
 		case "user_annotation":
 			lines = append(lines, fmt.Sprintf("range %s %s", base, place))
 		case "python_function":
-			lines = append(lines, fmt.Sprintf("python %s %s %d %d", base, place, whole(args["Python id"], -1), whole(args["Python parent id"], -1)))
+			lines = append(lines, fmt.Sprintf("python %s %s %d %d", base, place, whole(args["Python id"], -1),
+				whole(args["Python parent id"], -1)))
 		}
 	}
 	slices.Sort(lines)
@@ -167,7 +174,9 @@ func worded(tb testing.TB, t *model.Trace) (lines []string) {
 		if k.DynShared != nil {
 			shared = k.DynShared[i]
 		}
-		lines = append(lines, fmt.Sprintf("kernel %s %d %d dev%d s%d c%d x%d %v r%d %d", text(k.Name, i), k.StartNs[i], k.DurNs[i], k.Device[i], k.Stream[i], k.Corr[i], at(k.External, i, model.NoExternal), grid, registers, shared))
+		lines = append(lines, fmt.Sprintf("kernel %s %d %d dev%d s%d c%d x%d %v r%d %d", text(k.Name, i), k.StartNs[i],
+			k.DurNs[i], k.Device[i], k.Stream[i], k.Corr[i], at(k.External, i, model.NoExternal), grid, registers,
+			shared))
 	}
 	c := &t.Copies
 	for i := range c.StartNs {
@@ -178,10 +187,12 @@ func worded(tb testing.TB, t *model.Trace) (lines []string) {
 		if c.Bytes != nil {
 			bytes = c.Bytes[i]
 		}
-		lines = append(lines, fmt.Sprintf("copy %s %d %d dev%d s%d c%d %d %s", text(c.Name, i), c.StartNs[i], c.DurNs[i], c.Device[i], c.Stream[i], c.Corr[i], bytes, gbs))
+		lines = append(lines, fmt.Sprintf("copy %s %d %d dev%d s%d c%d %d %s", text(c.Name, i), c.StartNs[i],
+			c.DurNs[i], c.Device[i], c.Stream[i], c.Corr[i], bytes, gbs))
 	}
 	for i := range t.Calls.StartNs {
-		lines = append(lines, fmt.Sprintf("call %s %d %d %s c%d x%d", text(t.Calls.Name, i), t.Calls.StartNs[i], t.Calls.DurNs[i], place(t.Calls.Thread[i]), t.Calls.Corr[i], at(t.Calls.External, i, model.NoExternal)))
+		lines = append(lines, fmt.Sprintf("call %s %d %d %s c%d x%d", text(t.Calls.Name, i), t.Calls.StartNs[i],
+			t.Calls.DurNs[i], place(t.Calls.Thread[i]), t.Calls.Corr[i], at(t.Calls.External, i, model.NoExternal)))
 	}
 	o := &t.Ops
 	for i := range o.StartNs {
@@ -189,16 +200,20 @@ func worded(tb testing.TB, t *model.Trace) (lines []string) {
 		if o.Sequence != nil {
 			sequence = o.Sequence[i]
 		}
-		lines = append(lines, fmt.Sprintf("op %s %d %d %s x%d q%d %s %s", text(o.Name, i), o.StartNs[i], o.DurNs[i], place(o.Thread[i]), o.External[i], sequence, decoded(text(o.Shapes, i)), decoded(text(o.Values, i))))
+		lines = append(lines, fmt.Sprintf("op %s %d %d %s x%d q%d %s %s", text(o.Name, i), o.StartNs[i], o.DurNs[i],
+			place(o.Thread[i]), o.External[i], sequence, decoded(text(o.Shapes, i)), decoded(text(o.Values, i))))
 	}
 	for i := range t.Ranges.StartNs {
-		lines = append(lines, fmt.Sprintf("range %s %d %d %s", text(t.Ranges.Name, i), t.Ranges.StartNs[i], t.Ranges.DurNs[i], place(t.Ranges.Thread[i])))
+		lines = append(lines, fmt.Sprintf("range %s %d %d %s", text(t.Ranges.Name, i), t.Ranges.StartNs[i],
+			t.Ranges.DurNs[i], place(t.Ranges.Thread[i])))
 	}
 	for i := range t.PyCalls.StartNs {
-		lines = append(lines, fmt.Sprintf("python %s %d %d %s %d %d", text(t.PyCalls.Name, i), t.PyCalls.StartNs[i], t.PyCalls.DurNs[i], place(t.PyCalls.Thread[i]), t.PyCalls.ID[i], t.PyCalls.Parent[i]))
+		lines = append(lines, fmt.Sprintf("python %s %d %d %s %d %d", text(t.PyCalls.Name, i), t.PyCalls.StartNs[i],
+			t.PyCalls.DurNs[i], place(t.PyCalls.Thread[i]), t.PyCalls.ID[i], t.PyCalls.Parent[i]))
 	}
 	for i := range t.AllocEvents.TimeNs {
-		lines = append(lines, fmt.Sprintf("memory %d %d %d %d", t.AllocEvents.TimeNs[i], t.AllocEvents.DeltaBytes[i], t.AllocEvents.AllocatedBytes[i], t.Threads[t.AllocEvents.Thread[i]].Tid))
+		lines = append(lines, fmt.Sprintf("memory %d %d %d %d", t.AllocEvents.TimeNs[i], t.AllocEvents.DeltaBytes[i],
+			t.AllocEvents.AllocatedBytes[i], t.Threads[t.AllocEvents.Thread[i]].Tid))
 	}
 	slices.Sort(lines)
 	return lines
@@ -273,7 +288,8 @@ func randomTrace(r *rand.Rand) []byte {
 	str := func() string {
 		var b []rune
 		for range r.IntN(12) {
-			b = append(b, []rune{'a', 'Z', '"', '\\', '{', '}', '[', ']', ',', ':', '/', 'é', '😀', '\n', 0x2028, '0'}[r.IntN(16)])
+			b = append(b, []rune{'a', 'Z', '"', '\\', '{', '}', '[', ']', ',', ':', '/', 'é', '😀', '\n', 0x2028,
+				'0'}[r.IntN(16)])
 		}
 		if r.IntN(2) == 0 {
 			return strconv.QuoteToASCII(strings.ToValidUTF8(string(b), ""))
@@ -310,23 +326,29 @@ func randomTrace(r *rand.Rand) []byte {
 	for range 1 + r.IntN(30) {
 		args := [][2]string{
 			{"device", integer()}, {"stream", integer()}, {"correlation", integer()}, {"External id", integer()},
-			{"grid", "[" + space() + "3," + space() + "1,1]"}, {"block", "[32,1,1]"}, {"registers per thread", "17"}, {"bytes", integer()},
+			{"grid", "[" + space() + "3," + space() + "1,1]"}, {"block", "[32,1,1]"}, {"registers per thread", "17"},
+			{"bytes", integer()},
 			{"memory bandwidth (GB/s)", number()}, {"Python id", integer()}, {"Sequence number", integer()},
-			{"Input Dims", "[[" + space() + "1," + space() + "2],[" + space() + "]]"}, {"Concrete Inputs", "[" + jsonString() + "," + jsonString() + "]"},
+			{"Input Dims", "[[" + space() + "1," + space() + "2],[" + space() + "]]"},
+			{"Concrete Inputs", "[" + jsonString() + "," + jsonString() + "]"},
 			{"deep", `[{"` + `a":[{},{"}, {":"]"}]}` + space() + `, 1e5, true]`}, {"text", jsonString()},
 		}
 		r.Shuffle(len(args), func(i, j int) { args[i], args[j] = args[j], args[i] })
 		pairs := [][2]string{
-			{"ph", `"X"`}, {"cat", strconv.Quote(cats[r.IntN(len(cats))])}, {"name", jsonString()}, {"pid", integer()}, {"tid", integer()},
-			{"ts", number()}, {"dur", number()}, {"other", jsonString()}, {"args", object(args[:3+r.IntN(len(args)-3)])},
+			{"ph", `"X"`}, {"cat", strconv.Quote(cats[r.IntN(len(cats))])}, {"name", jsonString()}, {"pid", integer()},
+			{"tid", integer()},
+			{"ts", number()}, {"dur", number()}, {"other", jsonString()},
+			{"args", object(args[:3+r.IntN(len(args)-3)])},
 		}
 		events = append(events, object(pairs))
 	}
-	return []byte(`{"schemaVersion":1,"traceEvents":[` + space() + strings.Join(events, space()+","+space()) + space() + `]}`)
+	return []byte(`{"schemaVersion":1,"traceEvents":[` + space() + strings.Join(events, space()+","+space()) +
+		space() + `]}`)
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{`abc`, `a\"b`, `\u00e9\ud83d\ude00`, `\ud800x`, `\udc00\ud800`, "\xff\xfe", `\\`, `\/\b\f\n\r\t`, `\u12`} {
+	for _, s := range []string{`abc`, `a\"b`, `\u00e9\ud83d\ude00`, `\ud800x`, `\udc00\ud800`, "\xff\xfe", `\\`,
+		`\/\b\f\n\r\t`, `\u12`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -349,7 +371,8 @@ func FuzzText(f *testing.F) {
 }
 
 func FuzzNumber(f *testing.F) {
-	for _, s := range []string{"0", "-0.5", "4396349062346.232", "1711549134556789.1239", "1e3", "1.5E-2", "99999999999999999999", "-9e15", "1.", "", "-", "0.0001", "4611686018427387.904", "4611686018427387.905"} {
+	for _, s := range []string{"0", "-0.5", "4396349062346.232", "1711549134556789.1239", "1e3", "1.5E-2",
+		"99999999999999999999", "-9e15", "1.", "", "-", "0.0001", "4611686018427387.904", "4611686018427387.905"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -389,7 +412,8 @@ func FuzzNumber(f *testing.F) {
 
 // strictEnd agrees with encoding/json on what is valid, and skipValue with it on where that ends.
 func FuzzSkip(f *testing.F) {
-	for _, s := range []string{`{"a":[1,{"b":"]}"}]} `, `[[]]x`, `"a\"" `, `12,`, `{}`, `{"a":1,}`, `[1 2]`, `{"a"}`, `tru,`} {
+	for _, s := range []string{`{"a":[1,{"b":"]}"}]} `, `[[]]x`, `"a\"" `, `12,`, `{}`, `{"a":1,}`, `[1 2]`, `{"a"}`,
+		`tru,`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

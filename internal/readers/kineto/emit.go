@@ -47,7 +47,8 @@ func (p *parser) emit() {
 	case kindForeign:
 		p.lose(model.LossForeignDevice, int(p.name.from), "work of another accelerator", p.inner(p.cat))
 	case kindUnknown:
-		p.lose(model.LossUnknownEvent, int(p.name.from), "an event of unknown kind", append([]byte{p.ph, ' '}, p.inner(p.cat)...))
+		p.lose(model.LossUnknownEvent, int(p.name.from), "an event of unknown kind",
+			append([]byte{p.ph, ' '}, p.inner(p.cat)...))
 	default:
 		p.emitSpan()
 	}
@@ -210,7 +211,8 @@ func (p *parser) number(v piece) int64 {
 }
 
 func (p *parser) host(start, dur int64) hostRow {
-	row := hostRow{startNs: start, durNs: dur, pid: p.number(p.pid), tid: p.number(p.tid), name: p.text(p.name), external: model.NoExternal}
+	row := hostRow{startNs: start, durNs: dur, pid: p.number(p.pid), tid: p.number(p.tid), name: p.text(p.name),
+		external: model.NoExternal}
 	if p.have.has(fieldExternal) {
 		if row.external = p.external(); row.external != model.NoExternal {
 			p.out.has |= hasExternal

@@ -52,7 +52,8 @@ func (p *parser) stream() uint32 {
 
 func (p *parser) emitKernel(start, dur int64) {
 	row := kernelRow{gpuRow: p.gpu(start, dur), collective: p.collective()}
-	if p.have&setOf(fieldGrid, fieldBlock, fieldRegisters, fieldShared, fieldBlocksPerSM, fieldWarpsPerSM, fieldOccupancy) != 0 {
+	if p.have&setOf(fieldGrid, fieldBlock, fieldRegisters, fieldShared, fieldBlocksPerSM, fieldWarpsPerSM,
+		fieldOccupancy) != 0 {
 		row.grid, row.block = p.dims(fieldGrid), p.dims(fieldBlock)
 		if row.grid[0]+row.block[0] != 0 {
 			p.out.has |= hasLaunch
@@ -64,14 +65,16 @@ func (p *parser) emitKernel(start, dur int64) {
 		if p.have.has(fieldRegisters) {
 			n := p.int(fieldRegisters, 0)
 			if n < 0 || n > math.MaxUint16 {
-				p.lose(model.LossWidth, int(p.value[fieldRegisters].from), "does not fit 16 bits", p.raw(p.value[fieldRegisters]))
+				p.lose(model.LossWidth, int(p.value[fieldRegisters].from), "does not fit 16 bits",
+					p.raw(p.value[fieldRegisters]))
 				n = 0
 			}
 			row.registers = uint16(n)
 			p.out.has |= hasRegisters
 		}
 		if p.have&setOf(fieldBlocksPerSM, fieldWarpsPerSM) != 0 {
-			row.blocksPerSM, row.warpsPerSM = float32(p.float(fieldBlocksPerSM, 0)), float32(p.float(fieldWarpsPerSM, 0))
+			row.blocksPerSM, row.warpsPerSM = float32(p.float(fieldBlocksPerSM, 0)),
+				float32(p.float(fieldWarpsPerSM, 0))
 			p.out.has |= hasPerSM
 		}
 		if p.have.has(fieldOccupancy) {
@@ -97,7 +100,8 @@ func (p *parser) copyRow(start, dur int64) copyRow {
 	row := copyRow{gpuRow: p.gpu(start, dur), bytes: -1, gbs: math.NaN()}
 	if p.have.has(fieldBytes) {
 		if row.bytes = p.int(fieldBytes, -1); row.bytes < 0 {
-			p.lose(model.LossWidth, int(p.value[fieldBytes].from), "is not a number of bytes", p.raw(p.value[fieldBytes]))
+			p.lose(model.LossWidth, int(p.value[fieldBytes].from), "is not a number of bytes",
+				p.raw(p.value[fieldBytes]))
 			row.bytes = -1
 		} else {
 			p.out.has |= hasBytes
@@ -176,7 +180,8 @@ func memKind(text []byte) model.MemKind {
 }
 
 func (p *parser) emitDeviceRange(start, dur int64) {
-	row := deviceRangeRow{startNs: start, durNs: dur, device: p.device(), stream: p.stream(), name: p.text(p.name), external: p.external()}
+	row := deviceRangeRow{startNs: start, durNs: dur, device: p.device(), stream: p.stream(), name: p.text(p.name),
+		external: p.external()}
 	if row.external != model.NoExternal {
 		p.out.has |= hasExternal
 	}
@@ -185,8 +190,9 @@ func (p *parser) emitDeviceRange(start, dur int64) {
 
 func (p *parser) emitSync(start, dur int64) {
 	row := syncRow{
-		startNs: start, durNs: dur, device: p.device(), context: p.uint(fieldContext, 0), stream: p.uint(fieldStream, model.NoStream),
-		corr: p.uint(fieldCorr, model.NoCorr), event: p.uint(fieldWaitEvent, model.NoCorr),
+		startNs: start, durNs: dur, device: p.device(), context: p.uint(fieldContext, 0),
+		stream: p.uint(fieldStream, model.NoStream),
+		corr:   p.uint(fieldCorr, model.NoCorr), event: p.uint(fieldWaitEvent, model.NoCorr),
 		recordCorr: p.uint(fieldWaitCorr, model.NoCorr), onStream: p.uint(fieldWaitStream, model.NoStream),
 	}
 	if p.have&setOf(fieldWaitCorr, fieldWaitStream) != 0 {

@@ -28,7 +28,8 @@ func (p *parser) emitCall(start, dur int64, class model.CallClass) {
 }
 
 func (p *parser) emitOp(start, dur int64) {
-	row := opRow{hostRow: p.host(start, dur), sequence: p.int(fieldSequence, model.NoSequence), fwdThread: p.int(fieldFwdThread, 0), collective: p.collective()}
+	row := opRow{hostRow: p.host(start, dur), sequence: p.int(fieldSequence, model.NoSequence),
+		fwdThread: p.int(fieldFwdThread, 0), collective: p.collective()}
 	if row.sequence != model.NoSequence {
 		p.out.has |= hasSequence
 	}
@@ -37,8 +38,10 @@ func (p *parser) emitOp(start, dur int64) {
 		to    *uint32
 		has   optional
 	}{
-		{fieldShapes, &row.shapes, hasShapes}, {fieldTypes, &row.types, hasTypes}, {fieldStrides, &row.strides, hasStrides},
-		{fieldValues, &row.values, hasValues}, {fieldStack, &row.stack, hasStack}, {fieldModule, &row.module, hasModule},
+		{fieldShapes, &row.shapes, hasShapes}, {fieldTypes, &row.types, hasTypes},
+		{fieldStrides, &row.strides, hasStrides},
+		{fieldValues, &row.values, hasValues}, {fieldStack, &row.stack, hasStack},
+		{fieldModule, &row.module, hasModule},
 		{fieldBackend, &row.backend, hasBackend},
 	} {
 		if p.have.has(x.field) {
@@ -54,7 +57,8 @@ func (p *parser) emitRange(start, dur int64) {
 	if !p.want.Wants(model.PartRanges) {
 		return
 	}
-	row := rangeRow{hostRow: p.host(start, dur), sequence: p.int(fieldSequence, model.NoSequence), shapes: p.fieldText(fieldShapes), kind: model.RangeAnnotation}
+	row := rangeRow{hostRow: p.host(start, dur), sequence: p.int(fieldSequence, model.NoSequence),
+		shapes: p.fieldText(fieldShapes), kind: model.RangeAnnotation}
 	if bytes.HasPrefix(p.inner(p.name), []byte("ProfilerStep#")) {
 		row.kind = model.RangeProfiler
 	}
@@ -73,7 +77,8 @@ func (p *parser) collective() int32 {
 		return -1
 	}
 	row := collectiveRow{
-		name: p.fieldText(fieldCollective), group: p.fieldText(fieldGroup), desc: p.fieldText(fieldGroupDesc), ranks: p.fieldText(fieldGroupRanks),
+		name: p.fieldText(fieldCollective), group: p.fieldText(fieldGroup), desc: p.fieldText(fieldGroupDesc),
+		ranks: p.fieldText(fieldGroupRanks),
 		dtype: p.fieldText(fieldDtype), inSplit: p.fieldText(fieldInSplit), outSplit: p.fieldText(fieldOutSplit),
 		groupSize: p.int32(fieldGroupSize, 0), peer: -1,
 		inElems: p.int(fieldInElems, 0), outElems: p.int(fieldOutElems, 0), seq: p.int(fieldCollSeq, model.NoSequence),
@@ -139,7 +144,8 @@ func (p *parser) emitFlow(corrless bool) {
 			p.lose(model.LossBadTime, int(max(p.ts.from, p.flow.from)), `"ts" is not a time in range`, p.raw(p.ts))
 			return
 		}
-		p.out.flows = append(p.out.flows, flowRow{timeNs: at, pid: p.number(p.pid), tid: p.number(p.tid), id: id, start: p.ph == 's'})
+		p.out.flows = append(p.out.flows, flowRow{timeNs: at, pid: p.number(p.pid), tid: p.number(p.tid), id: id,
+			start: p.ph == 's'})
 		return
 	}
 	if corrless && id >= 0 && id < math.MaxUint32 {
@@ -222,7 +228,8 @@ func (p *parser) samples(timeNs int64, device uint32) {
 		if x, ok := parseFloat(b[at:end]); ok {
 			_, key, _ := strings.Cut(node.text, `"`)
 			key = key[:strings.LastIndexByte(key, '"')]
-			p.out.counters = append(p.out.counters, counterRow{timeNs: timeNs, name: p.names.text([]byte(key)), device: device, value: x})
+			p.out.counters = append(p.out.counters,
+				counterRow{timeNs: timeNs, name: p.names.text([]byte(key)), device: device, value: x})
 		}
 		last, i = node, end
 	}

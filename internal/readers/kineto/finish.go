@@ -59,7 +59,8 @@ func (m *merger) dropZeroTimes() {
 		what    string
 		table   any
 		startNs []int64
-	}{{"kernels", &t.Kernels, t.Kernels.StartNs}, {"copies", &t.Copies, t.Copies.StartNs}, {"memsets", &t.Sets, t.Sets.StartNs}} {
+	}{{"kernels", &t.Kernels, t.Kernels.StartNs}, {"copies", &t.Copies, t.Copies.StartNs},
+		{"memsets", &t.Sets, t.Sets.StartNs}} {
 		var keep []uint32
 		for i, s := range x.startNs {
 			if s != 0 {
@@ -69,7 +70,9 @@ func (m *merger) dropZeroTimes() {
 		if n := len(x.startNs) - len(keep); n > 0 {
 			model.Permute(x.table, keep)
 			m.trace.Losses.Add(model.LossZeroTime, int64(n), fmt.Sprintf("%d %s at time 0", n, x.what))
-			t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d %s have the time 0: the profiler could not time them, and they are left out", n, len(x.startNs), x.what))
+			t.Warnings = append(t.Warnings, fmt.Sprintf(
+				"%d of %d %s have the time 0: the profiler could not time them, and they are left out", n,
+				len(x.startNs), x.what))
 		}
 	}
 }
@@ -156,14 +159,16 @@ func (m *merger) linkCollectives() {
 	}
 	byExternal := make(map[uint32]model.CollectiveRow)
 	for i, c := range t.Ops.Collective {
-		if c != model.NoCollective && t.Ops.External[i] != model.NoExternal && t.Strings.Text(t.Collectives.Name[c]) != "wait" {
+		if c != model.NoCollective && t.Ops.External[i] != model.NoExternal &&
+			t.Strings.Text(t.Collectives.Name[c]) != "wait" {
 			byExternal[t.Ops.External[i]] = c
 		}
 	}
 	k := &t.Kernels
 	for i, x := range k.External {
 		c, ok := byExternal[x]
-		if !ok || k.Collective != nil && k.Collective[i] != model.NoCollective || !isCollectiveName(t.Strings.Text(k.Name[i])) {
+		if !ok || k.Collective != nil && k.Collective[i] != model.NoCollective ||
+			!isCollectiveName(t.Strings.Text(k.Name[i])) {
 			continue
 		}
 		if k.Collective == nil {
@@ -260,14 +265,17 @@ func (m *merger) listStreams(gpu model.ProcessRow) {
 		places = append(places, p)
 	}
 	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.context, b.context), cmp.Compare(a.stream, b.stream))
+		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.context, b.context),
+			cmp.Compare(a.stream, b.stream))
 	})
 	for i, p := range places {
 		if i == 0 || p.device != places[i-1].device || p.context != places[i-1].context {
-			t.Contexts = append(t.Contexts, model.Context{Process: gpu, Device: p.device, ID: p.context, NullStream: model.NoStream})
+			t.Contexts = append(t.Contexts, model.Context{Process: gpu, Device: p.device, ID: p.context,
+				NullStream: model.NoStream})
 		}
 		name := t.Strings.Text(m.named[metaKey{int64(p.device), int64(p.stream), metaThread}])
-		t.Streams = append(t.Streams, model.Stream{Process: gpu, Context: p.context, ID: p.stream, Flags: -1, Name: strings.TrimSpace(name)})
+		t.Streams = append(t.Streams, model.Stream{Process: gpu, Context: p.context, ID: p.stream, Flags: -1,
+			Name: strings.TrimSpace(name)})
 	}
 }
 

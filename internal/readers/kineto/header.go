@@ -47,7 +47,8 @@ func (m *merger) header(key string, raw []byte) {
 		t.Info.Driver = number
 	case "cuda_runtime_version":
 		t.Info.Runtime = number
-	case "hip_driver_version", "hip_runtime_version", "roctracer_version", "rocprofiler_version", "rocprofiler-sdk_version":
+	case "hip_driver_version", "hip_runtime_version", "roctracer_version", "rocprofiler_version",
+		"rocprofiler-sdk_version":
 		m.meta(key, text)
 	case "baseTimeNanoseconds":
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -86,13 +87,16 @@ func (m *merger) devices(raw []byte) {
 	for _, entry := range list {
 		var d device
 		err := json.Unmarshal(entry, &d) // fields of another type are left at 0
-		if _, wrongType := err.(*json.UnmarshalTypeError); entry[0] != '{' || err != nil && !wrongType || d.ID < 0 || d.ID >= int64(model.NoDevice) {
+		if _, wrongType := err.(*json.UnmarshalTypeError); entry[0] != '{' || err != nil && !wrongType || d.ID < 0 ||
+			d.ID >= int64(model.NoDevice) {
 			continue
 		}
 		m.trace.Devices = append(m.trace.Devices, model.Device{
 			Ordinal: uint32(d.ID), Name: d.Name, MemoryBytes: d.Memory, WarpSize: d.WarpSize,
-			ComputeMajor: max(d.ComputeMajor, d.Major), ComputeMinor: max(d.ComputeMinor, d.Minor), SMs: max(d.SMs, d.OldSMs),
-			SharedPerSM: d.SharedPerSM, RegistersPerSM: d.RegistersPerSM, ThreadsPerSM: max(d.ThreadsPerSM, d.OldThreads),
+			ComputeMajor: max(d.ComputeMajor, d.Major), ComputeMinor: max(d.ComputeMinor, d.Minor),
+			SMs:         max(d.SMs, d.OldSMs),
+			SharedPerSM: d.SharedPerSM, RegistersPerSM: d.RegistersPerSM,
+			ThreadsPerSM: max(d.ThreadsPerSM, d.OldThreads),
 		})
 	}
 }
@@ -130,11 +134,13 @@ func (m *merger) notes(key string, raw []byte) {
 		d := &m.trace.Diagnostics
 		for _, text := range list {
 			d.TimeNs, d.Severity = append(d.TimeNs, 0), append(d.Severity, severity)
-			d.Source, d.Text = append(d.Source, m.trace.Strings.Intern("Kineto")), append(d.Text, m.trace.Strings.Intern(text))
+			d.Source, d.Text = append(d.Source, m.trace.Strings.Intern("Kineto")),
+				append(d.Text, m.trace.Strings.Intern(text))
 		}
 	}
 	if key == "ERROR" && len(list) > 0 {
-		m.trace.Warnings = append(m.trace.Warnings, fmt.Sprintf("the profiler reported errors, %d in all; the first: %s", len(list), list[0]))
+		m.trace.Warnings = append(m.trace.Warnings,
+			fmt.Sprintf("the profiler reported errors, %d in all; the first: %s", len(list), list[0]))
 	}
 }
 
@@ -202,7 +208,8 @@ func hipVersion(text string) string {
 	return fmt.Sprintf("%d.%d.%d", n/10_000_000, n/100_000%100, n%100_000)
 }
 
-// rankInName finds the rank in names such as rank-34.pt.trace.json.gz, worker3_step_12.json and trace_rank_0.json; -1: none.
+// rankInName finds the rank in names such as rank-34.pt.trace.json.gz, worker3_step_12.json and trace_rank_0.json;
+// -1: none.
 func rankInName(path string) int32 {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
 	for _, word := range []string{"rank", "worker"} {

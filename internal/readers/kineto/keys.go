@@ -66,7 +66,8 @@ func (p *parser) member(i int, last *keyNode) (node *keyNode, at int) {
 	b := p.b
 	for _, guess := range &last.next {
 		if guess != nil {
-			if at = i + len(guess.text); at < len(b) && string(b[i:at]) == guess.text && (guess.closes || !isSpace[b[at]]) {
+			if at = i + len(guess.text); at < len(b) && string(b[i:at]) == guess.text &&
+				(guess.closes || !isSpace[b[at]]) {
 				return guess, at
 			}
 		}

@@ -67,7 +67,8 @@ func sniff(head []byte) int {
 		if bytes.Contains(inner, []byte(`"traceEvents"`)) {
 			return 90
 		}
-		for _, key := range []string{`"schemaVersion"`, `"deviceProperties"`, `"computeProperties"`, `"distributedInfo"`, `"baseTimeNanoseconds"`} {
+		for _, key := range []string{`"schemaVersion"`, `"deviceProperties"`, `"computeProperties"`,
+			`"distributedInfo"`, `"baseTimeNanoseconds"`} {
 			if bytes.Contains(inner, []byte(key)) {
 				return 60
 			}
@@ -115,12 +116,14 @@ func readStream(ctx context.Context, in stream, opt reader.Options, blockBytes i
 		if o.array {
 			what = "a JSON array without events"
 		}
-		return nil, &reader.UnknownError{Path: in.path, What: what, Try: "it reads what torch.profiler's export_chrome_trace writes"}
+		return nil, &reader.UnknownError{Path: in.path, What: what,
+			Try: "it reads what torch.profiler's export_chrome_trace writes"}
 	}
 	m.identify(in.path)
 	if o.cut != "" {
 		t.Losses.Add(model.LossTruncated, max(o.lostBytes, 1), fmt.Sprintf("byte %d: %s", o.cutAt, o.cut))
-		t.Warnings = append(t.Warnings, fmt.Sprintf("the file is cut off at byte %d: %s; what came before it was read", o.cutAt, o.cut))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("the file is cut off at byte %d: %s; what came before it was read",
+			o.cutAt, o.cut))
 	}
 	return m.finish(), nil
 }

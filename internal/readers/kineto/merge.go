@@ -102,7 +102,8 @@ func (m *merger) thread(pid, tid int64) model.ThreadRow {
 	if !ok {
 		row = model.ThreadRow(len(m.trace.Threads))
 		m.threads[key] = row
-		m.trace.Threads = append(m.trace.Threads, model.Thread{Process: m.process(pid), Tid: tid, Priority: model.NoPriority})
+		m.trace.Threads = append(m.trace.Threads, model.Thread{Process: m.process(pid), Tid: tid,
+			Priority: model.NoPriority})
 	}
 	m.lastKey, m.lastRow = key, row
 	return row
@@ -156,7 +157,8 @@ func (m *merger) addActivity(a *model.Activity, n int, has optional, row func(i 
 	node := optionally(m, &a.GraphNode, before, n, has&hasGraph != 0, 0)
 	for i := range n {
 		r := row(i)
-		start[i], dur[i], device[i], context[i], stream[i], corr[i] = r.startNs, r.durNs, r.device, r.context, r.stream, r.corr
+		start[i], dur[i], device[i], context[i], stream[i], corr[i] = r.startNs, r.durNs, r.device, r.context,
+			r.stream, r.corr
 		if external != nil {
 			external[i] = r.external
 		}
@@ -179,8 +181,10 @@ func (m *merger) addKernels(p *part, id func(uint32) model.StringID, collectives
 		name[i] = id(p.kernels[i].name)
 	}
 	launch := p.has&hasLaunch != 0
-	gx, gy, gz := optionally(m, &k.GridX, before, n, launch, 0), optionally(m, &k.GridY, before, n, launch, 0), optionally(m, &k.GridZ, before, n, launch, 0)
-	bx, by, bz := optionally(m, &k.BlockX, before, n, launch, 0), optionally(m, &k.BlockY, before, n, launch, 0), optionally(m, &k.BlockZ, before, n, launch, 0)
+	gx, gy, gz := optionally(m, &k.GridX, before, n, launch, 0), optionally(m, &k.GridY, before, n, launch, 0),
+		optionally(m, &k.GridZ, before, n, launch, 0)
+	bx, by, bz := optionally(m, &k.BlockX, before, n, launch, 0), optionally(m, &k.BlockY, before, n, launch, 0),
+		optionally(m, &k.BlockZ, before, n, launch, 0)
 	if gx != nil {
 		for i := range n {
 			r := &p.kernels[i]
@@ -198,7 +202,8 @@ func (m *merger) addKernels(p *part, id func(uint32) model.StringID, collectives
 			shared[i] = p.kernels[i].shared
 		}
 	}
-	blocks, warps := optionally(m, &k.BlocksPerSM, before, n, p.has&hasPerSM != 0, 0), optionally(m, &k.WarpsPerSM, before, n, p.has&hasPerSM != 0, 0)
+	blocks, warps := optionally(m, &k.BlocksPerSM, before, n, p.has&hasPerSM != 0, 0),
+		optionally(m, &k.WarpsPerSM, before, n, p.has&hasPerSM != 0, 0)
 	if blocks != nil {
 		for i := range n {
 			blocks[i], warps[i] = p.kernels[i].blocksPerSM, p.kernels[i].warpsPerSM
@@ -267,7 +272,8 @@ func (m *merger) addCalls(p *part, id func(uint32) model.StringID) {
 	}
 	c := &m.trace.Calls
 	before := c.Len()
-	start, dur, thread, name := extend(m, &c.StartNs, n), extend(m, &c.DurNs, n), extend(m, &c.Thread, n), extend(m, &c.Name, n)
+	start, dur, thread, name := extend(m, &c.StartNs, n), extend(m, &c.DurNs, n), extend(m, &c.Thread, n),
+		extend(m, &c.Name, n)
 	corr, class := extend(m, &c.Corr, n), extend(m, &c.Class, n)
 	external := optionally(m, &c.External, before, n, p.has&hasCallExternal != 0, model.NoExternal)
 	for i := range n {
@@ -287,14 +293,16 @@ func (m *merger) addOps(p *part, id func(uint32) model.StringID, collectives mod
 	}
 	o := &m.trace.Ops
 	before := o.Len()
-	start, dur, thread, name := extend(m, &o.StartNs, n), extend(m, &o.DurNs, n), extend(m, &o.Thread, n), extend(m, &o.Name, n)
+	start, dur, thread, name := extend(m, &o.StartNs, n), extend(m, &o.DurNs, n), extend(m, &o.Thread, n),
+		extend(m, &o.Name, n)
 	external := extend(m, &o.External, n)
 	sequence := optionally(m, &o.Sequence, before, n, p.has&hasSequence != 0, model.NoSequence)
 	fwd := optionally(m, &o.FwdThread, before, n, p.has&hasSequence != 0, 0)
 	coll := optionally(m, &o.Collective, before, n, p.has&hasCollective != 0, model.NoCollective)
 	for i := range n {
 		r := &p.ops[i]
-		start[i], dur[i], thread[i], name[i], external[i] = r.startNs, r.durNs, m.thread(r.pid, r.tid), id(r.name), r.external
+		start[i], dur[i], thread[i], name[i], external[i] = r.startNs, r.durNs, m.thread(r.pid, r.tid), id(r.name),
+			r.external
 		if sequence != nil {
 			sequence[i], fwd[i] = r.sequence, r.fwdThread
 		}
@@ -312,7 +320,8 @@ func (m *merger) addOps(p *part, id func(uint32) model.StringID, collectives mod
 }
 
 // addTexts appends one optional column of texts of operators.
-func (m *merger) addTexts(p *part, column *[]model.StringID, before int, has optional, id func(uint32) model.StringID, text func(*opRow) uint32) {
+func (m *merger) addTexts(p *part, column *[]model.StringID, before int, has optional, id func(uint32) model.StringID,
+	text func(*opRow) uint32) {
 	rows := optionally(m, column, before, len(p.ops), p.has&has != 0, 0)
 	for i := range rows {
 		rows[i] = id(text(&p.ops[i]))

@@ -8,7 +8,8 @@ func (m *merger) addCollectives(p *part, id func(uint32) model.StringID) model.C
 	first := model.CollectiveRow(c.Len())
 	for i := range p.collectives {
 		r := &p.collectives[i]
-		c.Name, c.Group, c.GroupDesc = append(c.Name, id(r.name)), append(c.Group, id(r.group)), append(c.GroupDesc, id(r.desc))
+		c.Name, c.Group, c.GroupDesc = append(c.Name, id(r.name)), append(c.Group, id(r.group)),
+			append(c.GroupDesc, id(r.desc))
 		c.Ranks, c.Dtype = append(c.Ranks, id(r.ranks)), append(c.Dtype, id(r.dtype))
 		c.InSplit, c.OutSplit = append(c.InSplit, id(r.inSplit)), append(c.OutSplit, id(r.outSplit))
 		c.GroupSize, c.Peer, c.Seq = append(c.GroupSize, r.groupSize), append(c.Peer, r.peer), append(c.Seq, r.seq)
@@ -21,7 +22,8 @@ func (m *merger) addRanges(p *part, id func(uint32) model.StringID) {
 	if n := len(p.ranges); n > 0 {
 		t := &m.trace.Ranges
 		before := t.Len()
-		start, dur, thread, name := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Thread, n), extend(m, &t.Name, n)
+		start, dur, thread, name := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Thread, n),
+			extend(m, &t.Name, n)
 		kind, external := extend(m, &t.Kind, n), extend(m, &t.External, n)
 		domain := extend(m, &t.Domain, n)
 		sequence := optionally(m, &t.Sequence, before, n, p.has&hasRangeSequence != 0, model.NoSequence)
@@ -40,11 +42,13 @@ func (m *merger) addRanges(p *part, id func(uint32) model.StringID) {
 	}
 	if n := len(p.deviceRanges); n > 0 {
 		t := &m.trace.DeviceRanges
-		start, dur, device, stream := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Device, n), extend(m, &t.Stream, n)
+		start, dur, device, stream := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Device, n),
+			extend(m, &t.Stream, n)
 		name, external := extend(m, &t.Name, n), extend(m, &t.External, n)
 		for i := range n {
 			r := &p.deviceRanges[i]
-			start[i], dur[i], device[i], stream[i], name[i], external[i] = r.startNs, r.durNs, r.device, r.stream, id(r.name), r.external
+			start[i], dur[i], device[i], stream[i], name[i], external[i] = r.startNs, r.durNs, r.device, r.stream,
+				id(r.name), r.external
 		}
 	}
 	for i := range p.marks {
@@ -90,7 +94,8 @@ func (m *merger) addPython(p *part, id func(uint32) model.StringID) {
 		return
 	}
 	t := &m.trace.PyCalls
-	start, dur, thread, name := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Thread, n), extend(m, &t.Name, n)
+	start, dur, thread, name := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Thread, n),
+		extend(m, &t.Name, n)
 	ids, parent := extend(m, &t.ID, n), extend(m, &t.Parent, n)
 	for i := range n {
 		r := &p.pyCalls[i]
@@ -106,8 +111,10 @@ func (m *merger) addSyncs(p *part) {
 	}
 	t := &m.trace.Syncs
 	before := t.Len()
-	start, dur, device, context := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Device, n), extend(m, &t.Context, n)
-	stream, kind, corr, event := extend(m, &t.Stream, n), extend(m, &t.Kind, n), extend(m, &t.Corr, n), extend(m, &t.Event, n)
+	start, dur, device, context := extend(m, &t.StartNs, n), extend(m, &t.DurNs, n), extend(m, &t.Device, n),
+		extend(m, &t.Context, n)
+	stream, kind, corr, event := extend(m, &t.Stream, n), extend(m, &t.Kind, n), extend(m, &t.Corr, n),
+		extend(m, &t.Event, n)
 	record := optionally(m, &t.RecordCorr, before, n, p.has&hasWait != 0, model.NoCorr)
 	on := optionally(m, &t.OnStream, before, n, p.has&hasWait != 0, model.NoStream)
 	for i := range n {
@@ -128,7 +135,8 @@ func (m *merger) addAllocs(p *part) {
 	t := &m.trace.AllocEvents
 	before := t.Len()
 	at, thread, device := extend(m, &t.TimeNs, n), extend(m, &t.Thread, n), extend(m, &t.Device, n)
-	delta, allocated, reserved := extend(m, &t.DeltaBytes, n), extend(m, &t.AllocatedBytes, n), extend(m, &t.ReservedBytes, n)
+	delta, allocated, reserved := extend(m, &t.DeltaBytes, n), extend(m, &t.AllocatedBytes, n),
+		extend(m, &t.ReservedBytes, n)
 	addr := optionally(m, &t.Addr, before, n, p.has&hasAddr != 0, 0)
 	for i := range n {
 		r := &p.allocs[i]
@@ -147,7 +155,8 @@ func (m *merger) addCounters(p *part, id func(uint32) model.StringID) {
 		if !ok {
 			track = uint32(len(m.trace.Tracks))
 			m.tracks[key] = track
-			m.trace.Tracks = append(m.trace.Tracks, model.CounterTrack{Name: m.trace.Strings.Text(key.name), Device: r.device, Thread: model.NoThread})
+			m.trace.Tracks = append(m.trace.Tracks,
+				model.CounterTrack{Name: m.trace.Strings.Text(key.name), Device: r.device, Thread: model.NoThread})
 		}
 		t := &m.trace.Counters
 		t.TimeNs, t.Track, t.Value = append(t.TimeNs, r.timeNs), append(t.Track, track), append(t.Value, r.value)

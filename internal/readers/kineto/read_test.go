@@ -75,7 +75,8 @@ func TestBlockSizes(t *testing.T) {
 	}
 }
 
-// sameTrace holds all tables and losses of two traces against one another; rows of texts and threads may be numbered otherwise.
+// sameTrace holds all tables and losses of two traces against one another; rows of texts and threads may be numbered
+// otherwise.
 func sameTrace(t testing.TB, what string, got, want *model.Trace) {
 	t.Helper()
 	a, b := got.Tables(), want.Tables()
@@ -167,7 +168,8 @@ func TestOneWrongByte(t *testing.T) {
 					t.Fatal(i, c, err)
 				}
 				if trace.Info.Events < whole.Info.Events-4 && text[i-1] != ',' && c != ']' {
-					t.Errorf("byte %d is %q, blocks of %d: %d events of %d, %v", i, c, size, trace.Info.Events, whole.Info.Events, trace.Losses.All())
+					t.Errorf("byte %d is %q, blocks of %d: %d events of %d, %v", i, c, size, trace.Info.Events,
+						whole.Info.Events, trace.Losses.All())
 				}
 			}
 		}
@@ -211,8 +213,10 @@ func TestOddEvents(t *testing.T) {
 		{"unknown category", `{"ph":"X","cat":"zzz","name":"x","ts":1,"dur":1}`, model.LossUnknownEvent, 2},
 		{"foreign", `{"ph":"X","cat":"mtia_ccp_events","name":"x","ts":1,"dur":1}`, model.LossForeignDevice, 2},
 		{"wide", strings.Replace(event(`"ts":5,"dur":1`), `"stream":7`, `"stream":77777777777`, 1), model.LossWidth, 3},
-		{"nested", `{"ph":"X","args":` + strings.Repeat(`{"a":`, 1_000_000) + `1` + strings.Repeat(`}`, 1_000_000) + `}`, model.LossUnknownEvent, 2},
-		{"long name", `{"ph":"X","cat":"kernel","ts":5,"dur":1,"name":"` + strings.Repeat("x", 10_000_000) + `"}`, "", 3},
+		{"nested", `{"ph":"X","args":` + strings.Repeat(`{"a":`, 1_000_000) + `1` + strings.Repeat(`}`, 1_000_000) +
+			`}`, model.LossUnknownEvent, 2},
+		{"long name", `{"ph":"X","cat":"kernel","ts":5,"dur":1,"name":"` + strings.Repeat("x", 10_000_000) + `"}`, "",
+			3},
 	} {
 		for _, size := range []int{100, blockBytes} {
 			if size == 100 && len(test.event) > 1000 {
@@ -224,9 +228,11 @@ func TestOddEvents(t *testing.T) {
 				continue
 			}
 			if n := trace.Kernels.Len(); n != test.kernels || trace.Info.Events != 4 || trace.Calls.Len() != 1 {
-				t.Errorf("%s, blocks of %d: %d kernels of %d events, want %d; %v", test.name, size, n, trace.Info.Events, test.kernels, trace.Losses.All())
+				t.Errorf("%s, blocks of %d: %d kernels of %d events, want %d; %v", test.name, size, n,
+					trace.Info.Events, test.kernels, trace.Losses.All())
 			}
-			if all := trace.Losses.All(); test.loss == "" && len(all) > 0 || test.loss != "" && (len(all) != 1 || all[0].Code != test.loss || all[0].Count != 1) {
+			if all := trace.Losses.All(); test.loss == "" && len(all) > 0 || test.loss != "" &&
+				(len(all) != 1 || all[0].Code != test.loss || all[0].Count != 1) {
 				t.Errorf("%s, blocks of %d: %v, want one %q", test.name, size, all, test.loss)
 			}
 		}
@@ -242,7 +248,8 @@ func TestTimes(t *testing.T) {
 	}
 	late := strings.Replace(launch, "1000.5", "1711549134556789.123", 1)
 	trace, _ = openBlocks(t, file(late, zero), blockBytes)
-	if trace.Kernels.Len() != 0 || trace.Calls.StartNs[0] != 1711549134556789123 || trace.Losses.Count(model.LossZeroTime) != 1 || len(trace.Warnings) != 1 || !trace.Epoch.Unix {
+	if trace.Kernels.Len() != 0 || trace.Calls.StartNs[0] != 1711549134556789123 ||
+		trace.Losses.Count(model.LossZeroTime) != 1 || len(trace.Warnings) != 1 || !trace.Epoch.Unix {
 		t.Errorf("late: %d kernels, %v, %v", trace.Kernels.Len(), trace.Losses.All(), trace.Warnings)
 	}
 }
@@ -250,7 +257,8 @@ func TestTimes(t *testing.T) {
 // What is no trace is refused with an error, what is an empty one is not.
 func TestNotATrace(t *testing.T) {
 	for text, sniffed := range map[string]bool{
-		``: false, `    `: false, `17`: false, `{"a": 1}`: false, `[1, 2, null]`: false, "\x89PNG\r\n\x1a\n": false, `{`: false, `[`: false,
+		``: false, `    `: false, `17`: false, `{"a": 1}`: false, `[1, 2, null]`: false, "\x89PNG\r\n\x1a\n": false,
+		`{`: false, `[`: false,
 		`{"schemaVersion": 1}`: true, `{"deviceProperties": []`: true,
 	} {
 		if got := sniff([]byte(text)) > 0; got != sniffed {
@@ -287,16 +295,20 @@ func TestHeaderAndParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			i := &trace.Info
-			if i.Rank != 3 || i.World != 8 || i.Backend != "nccl" || i.Producer != "PyTorch profiler (CUDA runtime 13.0, CUPTI 13.0.1)" || trace.Epoch.UnixNs != 1790857026000000000 {
+			if i.Rank != 3 || i.World != 8 || i.Backend != "nccl" ||
+				i.Producer != "PyTorch profiler (CUDA runtime 13.0, CUPTI 13.0.1)" ||
+				trace.Epoch.UnixNs != 1790857026000000000 {
 				t.Errorf("%s: %+v %+v", text, i, trace.Epoch)
 			}
-			if len(trace.Devices) != 2 || trace.Devices[0].Name != "B" || trace.Devices[0].SMs != 108 || trace.Devices[1].Name != "A" {
+			if len(trace.Devices) != 2 || trace.Devices[0].Name != "B" || trace.Devices[0].SMs != 108 ||
+				trace.Devices[1].Name != "A" {
 				t.Errorf("%s: %+v", text, trace.Devices)
 			}
 		}
 	}
 	trace := open(t, write(t, "some_rank_12.json", file(launch, kernel)), model.PartKernels)
-	if trace.Kernels.Len() != 1 || trace.Calls.Len() != 0 || trace.Loaded != model.PartKernels || trace.Info.Rank != 12 || trace.Info.Events != 2 {
+	if trace.Kernels.Len() != 1 || trace.Calls.Len() != 0 || trace.Loaded != model.PartKernels ||
+		trace.Info.Rank != 12 || trace.Info.Events != 2 {
 		t.Errorf("kernels only: %+v", trace.Info)
 	}
 }

@@ -176,9 +176,11 @@ type part struct {
 func (p *part) reset(parser int) {
 	*p = part{
 		kernels: p.kernels[:0], copies: p.copies[:0], sets: p.sets[:0], calls: p.calls[:0], launches: p.launches[:0],
-		ops: p.ops[:0], ranges: p.ranges[:0], pyCalls: p.pyCalls[:0], deviceRanges: p.deviceRanges[:0], syncs: p.syncs[:0],
-		allocs: p.allocs[:0], overheads: p.overheads[:0], marks: p.marks[:0], flows: p.flows[:0], counters: p.counters[:0],
-		spans: p.spans[:0], metas: p.metas[:0], collectives: p.collectives[:0],
+		ops: p.ops[:0], ranges: p.ranges[:0], pyCalls: p.pyCalls[:0], deviceRanges: p.deviceRanges[:0],
+		syncs:  p.syncs[:0],
+		allocs: p.allocs[:0], overheads: p.overheads[:0], marks: p.marks[:0], flows: p.flows[:0],
+		counters: p.counters[:0],
+		spans:    p.spans[:0], metas: p.metas[:0], collectives: p.collectives[:0],
 		firstNs: maxNs + 1, parser: parser,
 	}
 }
@@ -186,6 +188,7 @@ func (p *part) reset(parser int) {
 // bytes is about what the rows take as columns.
 func (p *part) bytes() int64 {
 	return int64(len(p.kernels))*160 + int64(len(p.copies)+len(p.sets))*90 + int64(len(p.calls)+len(p.launches))*50 +
-		int64(len(p.ops)+len(p.collectives))*110 + int64(len(p.ranges)+len(p.pyCalls)+len(p.deviceRanges)+len(p.syncs)+len(p.allocs))*70 +
+		int64(len(p.ops)+len(p.collectives))*110 +
+		int64(len(p.ranges)+len(p.pyCalls)+len(p.deviceRanges)+len(p.syncs)+len(p.allocs))*70 +
 		int64(len(p.overheads)+len(p.marks)+len(p.flows)+len(p.counters)+len(p.spans)+len(p.metas))*50
 }

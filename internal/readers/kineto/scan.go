@@ -78,7 +78,8 @@ func escapedEnd(b []byte, i int) int {
 
 // isSpace and isDelimiter classify a byte outside strings.
 var isSpace = [256]bool{' ': true, '\t': true, '\n': true, '\r': true}
-var isDelimiter = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, ',': true, ':': true, ']': true, '}': true, '[': true, '{': true, '"': true}
+var isDelimiter = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, ',': true, ':': true, ']': true, '}': true,
+	'[': true, '{': true, '"': true}
 
 // skipSpace is the first index from i on that holds no blank, or len(b).
 func skipSpace(b []byte, i int) int {
@@ -94,7 +95,8 @@ func literalEnd(b []byte, i int) int {
 	from := i
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
-		// A byte up to the blank has its high bit set by the subtraction, if none below it borrowed: then that one is marked.
+		// A byte up to the blank has its high bit set by the subtraction, if none below it borrowed: then that one is
+		// marked.
 		if m := zeros(x^commas) | zeros((x|lowerBits)^closes) | (x-blanks)&^x&highs; m != 0 {
 			i += bits.TrailingZeros64(m) >> 3
 			if i == from {

@@ -11,13 +11,15 @@ import (
 
 // BenchmarkRead reads made reports: launches with as many metrics and instances as a full set collects.
 func BenchmarkRead(b *testing.B) {
-	for _, size := range []shape{{launches: 2, metrics: 2200, instances: 40_000, text: 2 << 20}, {launches: 200, metrics: 2200, instances: 40_000, text: 2 << 20}} {
+	for _, size := range []shape{{launches: 2, metrics: 2200, instances: 40_000, text: 2 << 20},
+		{launches: 200, metrics: 2200, instances: 40_000, text: 2 << 20}} {
 		b.Run(fmt.Sprintf("launches=%d", size.launches), func(b *testing.B) {
 			data := made(size)
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := reader.OpenProfile(context.Background(), "x.ncu-rep", []*reader.Format{&Format}, reader.Options{Data: data}); err != nil {
+				if _, err := reader.OpenProfile(context.Background(), "x.ncu-rep", []*reader.Format{&Format},
+					reader.Options{Data: data}); err != nil {
 					b.Fatal(err)
 				}
 			}

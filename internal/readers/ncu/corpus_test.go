@@ -18,7 +18,8 @@ import (
 	"lacuna/internal/reader"
 )
 
-// small is a report made for this project: two launches of streaming kernels on an H200, by version 2025.3.1 with a full set.
+// small is a report made for this project: two launches of streaming kernels on an H200, by version 2025.3.1 with a
+// full set.
 const small = "testdata/dram_bound_at_peak/report.ncu-rep.zst"
 
 // reports is the report that lies here and, in a long test, every report of the corpus.
@@ -107,7 +108,8 @@ func TestRawPages(t *testing.T) {
 
 // hidden says that the raw page leaves a metric out: it is a list of others.
 func hidden(name string) bool {
-	return strings.HasPrefix(name, "breakdown:") || strings.HasPrefix(name, "group:") || strings.HasPrefix(name, "regex:")
+	return strings.HasPrefix(name, "breakdown:") || strings.HasPrefix(name, "group:") ||
+		strings.HasPrefix(name, "regex:")
 }
 
 func compareRaw(t *testing.T, r *profile.Report, rows [][]string) {

@@ -17,7 +17,8 @@ const (
 	maxMessage = 256 << 20
 	// maxBytes bounds what is read of a file, since all of it is kept.
 	maxBytes = 1 << 30
-	// firstRead is how much of a message is read before its length is believed, if the file's size does not vouch for it.
+	// firstRead is how much of a message is read before its length is believed, if the file's size does not vouch for
+	// it.
 	firstRead = 1 << 20
 )
 
@@ -114,7 +115,8 @@ func (f *filler) fileHeader(in *input) error {
 		header, err = in.take(n)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: begins like a report of Nsight Compute, but its header is not whole (%w); try copying the file again", f.report.Path, err)
+		return fmt.Errorf("%s: begins like a report of Nsight Compute, but its header is not whole (%w); try "+
+			"copying the file again", f.report.Path, err)
 	}
 	c := cursor{rest: header}
 	for c.next() {
@@ -125,7 +127,8 @@ func (f *filler) fileHeader(in *input) error {
 		}
 	}
 	if f.version != knownVersion {
-		f.warn("the file's version is %d, this reader knows %d: it reads what it finds there; compare with ncu --import", f.version, knownVersion)
+		f.warn("the file's version is %d, this reader knows %d: it reads what it finds there; compare with ncu "+
+			"--import", f.version, knownVersion)
 	}
 	return nil
 }
@@ -174,7 +177,8 @@ func (f *filler) payload(ctx context.Context, in *input, b block) bool {
 		}
 	}
 	if left > 0 {
-		f.losses.Add(lossUnknownPart, 1, fmt.Sprintf("byte %d: %d bytes after all that the block's header announces", in.at, left))
+		f.losses.Add(lossUnknownPart, 1, fmt.Sprintf("byte %d: %d bytes after all that the block's header announces",
+			in.at, left))
 	}
 	return f.skip(in, left)
 }

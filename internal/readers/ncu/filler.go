@@ -59,8 +59,8 @@ func newFiller(path string) *filler {
 }
 
 // keep appends a part to a list. Messages of a few bytes make parts of hundreds: a file of nothing else is refused
-// the memory beyond a multiple of its size. Real files take at most 0.8 bytes for parts per byte read, and a metric, the part
-// that there may be nearly nothing else of, 4.5.
+// the memory beyond a multiple of its size. Real files take at most 0.8 bytes for parts per byte read, and a metric,
+// the part that there may be nearly nothing else of, 4.5.
 func keep[T any](f *filler, list []T, part T) []T {
 	const perByte, free = 8, 4 << 20
 	if f.held += int64(unsafe.Sizeof(part)); f.held > perByte*f.read+free {
@@ -110,7 +110,8 @@ func (f *filler) damaged(format string, a ...any) {
 // tooLong notes that a file is over maxBytes.
 func (f *filler) tooLong() {
 	f.losses.Add(lossTooLong, 1, fmt.Sprintf("what lies after %d MiB", maxBytes>>20))
-	f.warn("the file is over %d MiB: only its first %%d kernel results are read; profile fewer with --launch-count", maxBytes>>20)
+	f.warn("the file is over %d MiB: only its first %%d kernel results are read; profile fewer with --launch-count",
+		maxBytes>>20)
 }
 
 // firstLoss is what was lost, for an error.
@@ -141,7 +142,8 @@ func (f *filler) finish() {
 	}{{f.leftOut.ranges, "range"}, {f.leftOut.commandLists, "command list"}, {f.leftOut.graphs, "graph"}} {
 		if x.n > 0 {
 			f.losses.Add(lossLeftOut, x.n, fmt.Sprintf("%d %s results", x.n, x.what))
-			f.warn("%d %s results are not read, since they are not of single kernels; profile with --replay-mode kernel and --graph-profiling node", x.n, x.what)
+			f.warn("%d %s results are not read, since they are not of single kernels; profile with --replay-mode "+
+				"kernel and --graph-profiling node", x.n, x.what)
 		}
 	}
 	if f.broken && f.losses.Count(model.LossTruncated) == 0 {
@@ -154,6 +156,7 @@ func (f *filler) finish() {
 		r.Warnings = append(r.Warnings, w)
 	}
 	if len(r.Launches) == 0 {
-		r.Warnings = append(r.Warnings, "the report holds no kernel results: was a kernel launched, and did the filters match it?")
+		r.Warnings = append(r.Warnings, "the report holds no kernel results: was a kernel launched, and did the "+
+			"filters match it?")
 	}
 }

@@ -82,7 +82,8 @@ func (f *filler) launch(l *profile.Launch, ref uint64) {
 	}
 	f.refs = append(f.refs, ref)
 	l.Report = f.report
-	if device, ok := l.Number(profile.AttributePrefix+"device_index", "launch__device_id"); ok && device >= 0 && device < 1<<31 {
+	if device, ok := l.Number(profile.AttributePrefix+"device_index", "launch__device_id"); ok && device >= 0 &&
+		device < 1<<31 {
 		l.Device = int(device)
 	}
 }

@@ -99,7 +99,8 @@ func made(s shape) []byte {
 			if i == 0 {
 				o.msg(blockStrings, func(o *out) {
 					for m := range s.metrics {
-						o.text(stringTableEntry, fmt.Sprintf("sm__made_up_counter_number_%04d.sum.pct_of_peak_sustained_active", m))
+						o.text(stringTableEntry, fmt.Sprintf(
+							"sm__made_up_counter_number_%04d.sum.pct_of_peak_sustained_active", m))
 					}
 				})
 			}

@@ -78,7 +78,11 @@ func full() []byte {
 						o.msg(pairValue, func(o *out) { o.uint(valueUint64, 32) })
 					})
 				})
-				o.msg(sessionVersion, func(o *out) { o.text(pairName, "Nsight Compute Target"); o.text(pairValue, "2025.3.1.0 (build 1)") })
+				o.msg(sessionVersion, func(o *out) {
+					o.text(pairName, "Nsight Compute Target")
+					o.text(pairValue,
+						"2025.3.1.0 (build 1)")
+				})
 				o.text(sessionCommandLine, "ncu ./app")
 			})
 		}))
@@ -114,7 +118,10 @@ func fullResult(o *out) {
 				o.text(metricLabel, "Duration")
 				o.msg(metricOption, func(o *out) {
 					o.text(optionName, "gpu__time_duration.sum")
-					o.msg(optionFilter, func(o *out) { o.msg(filterSpan, func(o *out) { o.uint(filterMin, 75); o.uint(filterMax, 86) }) })
+					o.msg(optionFilter, func(o *out) {
+						o.msg(filterSpan,
+							func(o *out) { o.uint(filterMin, 75); o.uint(filterMax, 86) })
+					})
 				})
 			})
 		})
@@ -143,11 +150,21 @@ func fullResult(o *out) {
 			o.msg(ruleItem, func(o *out) {
 				o.msg(ruleTable, func(o *out) {
 					o.msg(ruleTableHead, func(o *out) { o.text(tableTitle, "Lines") })
-					o.msg(ruleTableColumn, func(o *out) { o.text(columnName, "Line"); o.text(columnText, "a"); o.double(columnNumber, 2) })
+					o.msg(ruleTableColumn, func(o *out) {
+						o.text(columnName, "Line")
+						o.text(columnText,
+							"a")
+						o.double(columnNumber, 2)
+					})
 				})
 			})
 		})
-		o.msg(ruleMarker, func(o *out) { o.uint(markerLine, 12); o.text(markerFile, "/src/a.cu"); o.text(markerText, "here") })
+		o.msg(ruleMarker, func(o *out) {
+			o.uint(markerLine, 12)
+			o.text(markerFile, "/src/a.cu")
+			o.text(markerText,
+				"here")
+		})
 	})
 	o.msg(resultNVTX, func(o *out) {
 		o.msg(nvtxThread, func(o *out) {
@@ -169,13 +186,16 @@ func TestEverything(t *testing.T) {
 		t.Errorf("losses %v, warnings %q", all, r.Warnings)
 	}
 	s := r.Session
-	if s.Created != 1700000000 || s.Target.Name != "node1" || s.Target.Platform != "Linux" || s.Target.Addresses[0] != "10.0.0.1" || s.CommandLine != "ncu ./app" ||
+	if s.Created != 1700000000 || s.Target.Name != "node1" || s.Target.Platform != "Linux" ||
+		s.Target.Addresses[0] != "10.0.0.1" || s.CommandLine != "ncu ./app" ||
 		len(s.Processes) != 1 || r.Producer != "Nsight Compute 2025.3.1" || s.Devices[0].Name != "GPU X" ||
-		s.Devices[0].Attributes[0] != (profile.Attribute{Name: "warp_size", Value: profile.Value{Kind: profile.Unsigned, Uint: 32}}) {
+		s.Devices[0].Attributes[0] != (profile.Attribute{Name: "warp_size",
+			Value: profile.Value{Kind: profile.Unsigned, Uint: 32}}) {
 		t.Errorf("session %+v, producer %q", s, r.Producer)
 	}
 	l := r.Launches[0]
-	if l.Name != "k()" || l.PID != 42 || l.Process != "/opt/app" || l.Grid != [3]uint32{4, 2, 1} || l.Stream != 7 || l.StartUnix != 1700000001 || !l.Clocks.Locked {
+	if l.Name != "k()" || l.PID != 42 || l.Process != "/opt/app" || l.Grid != [3]uint32{4, 2, 1} || l.Stream != 7 ||
+		l.StartUnix != 1700000001 || !l.Clocks.Locked {
 		t.Errorf("launch %+v", l)
 	}
 	if got := r.Names.All(); len(got) != 2 || got[0] != "inst_executed" {
@@ -187,21 +207,27 @@ func TestEverything(t *testing.T) {
 		}
 	}
 	m := l.Sections[0].Header[0]
-	if m.Label != "Duration" || len(m.Options) != 1 || m.Options[0].Name != "gpu__time_duration.sum" || m.Options[0].Filters[0] != (profile.Filter{Min: 75, Max: 86}) {
+	if m.Label != "Duration" || len(m.Options) != 1 || m.Options[0].Name != "gpu__time_duration.sum" ||
+		m.Options[0].Filters[0] != (profile.Filter{Min: 75, Max: 86}) {
 		t.Errorf("header %+v", m)
 	}
-	if b := l.Sections[0].Body; len(b) != 1 || b[0].Title != "Charts" || b[0].Label != "Pipes" || !b[0].Chart || b[0].Metrics[0].Name != "sm__pipe" {
+	if b := l.Sections[0].Body; len(b) != 1 || b[0].Title != "Charts" || b[0].Label != "Pipes" || !b[0].Chart ||
+		b[0].Metrics[0].Name != "sm__pipe" {
 		t.Errorf("body %+v", b)
 	}
 	x := l.Rules[0]
-	if x.Messages[0] != (profile.Message{Text: "slow", Type: 4, Speedup: profile.Speedup{Kind: "global", Percent: 12.5}}) ||
-		x.Tables[0].Title != "Lines" || len(x.Tables[0].Columns[0].Cells) != 2 || x.Markers[0] != (profile.Marker{File: "/src/a.cu", Line: 12, Text: "here"}) {
+	if x.Messages[0] != (profile.Message{Text: "slow", Type: 4,
+		Speedup: profile.Speedup{Kind: "global", Percent: 12.5}}) ||
+		x.Tables[0].Title != "Lines" || len(x.Tables[0].Columns[0].Cells) != 2 ||
+		x.Markers[0] != (profile.Marker{File: "/src/a.cu", Line: 12, Text: "here"}) {
 		t.Errorf("rule %+v", x)
 	}
-	if g := l.Ranges; len(g) != 1 || g[0].Domain != "torch" || g[0].Thread != 43 || strings.Join(g[0].Stack, "/") != "step/forward" {
+	if g := l.Ranges; len(g) != 1 || g[0].Domain != "torch" || g[0].Thread != 43 ||
+		strings.Join(g[0].Stack, "/") != "step/forward" {
 		t.Errorf("ranges %+v", g)
 	}
-	if c := l.Source; c == nil || string(c.Cubin) != "\x7fELFcode" || c.Files[0].Text != "line one\n" || c.Functions[0] != (profile.Function{Symbol: "_Z1kv", Address: 0x7000, Index: 3}) {
+	if c := l.Source; c == nil || string(c.Cubin) != "\x7fELFcode" || c.Files[0].Text != "line one\n" ||
+		c.Functions[0] != (profile.Function{Symbol: "_Z1kv", Address: 0x7000, Index: 3}) {
 		t.Errorf("source %+v", c)
 	}
 }
@@ -216,14 +242,24 @@ func TestLosses(t *testing.T) {
 		code model.LossCode
 		warn string
 	}{
-		{"unknown field", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, message(func(o *out) { named(o); o.uint(99, 1) }))), lossUnknownField, ""},
-		{"range result", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1); o.uint(blockRanges, 1) }, result, []byte("x"))), lossLeftOut, "range results are not read"},
-		{"graph result", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1); o.uint(blockGraphs, 1) }, result, []byte("x"))), lossLeftOut, "graph results are not read"},
-		{"more in the payload", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, result, []byte("x"))), lossUnknownPart, ""},
-		{"fewer in the payload", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 9) }, result)), lossBadMessage, "damaged"},
-		{"damaged metric", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, message(func(o *out) { named(o); o.text(resultMetric, "\x08") }))), lossBadMessage, "damaged"},
-		{"metric without a name", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, message(func(o *out) { named(o); o.msg(resultMetric, func(o *out) { o.uint(metricName, 5) }) }))), lossNoName, ""},
-		{"call stack", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, message(func(o *out) { named(o); o.text(resultStack, "x") }))), lossStack, ""},
+		{"unknown field", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) },
+			message(func(o *out) { named(o); o.uint(99, 1) }))), lossUnknownField, ""},
+		{"range result", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1); o.uint(blockRanges, 1) },
+			result, []byte("x"))), lossLeftOut, "range results are not read"},
+		{"graph result", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1); o.uint(blockGraphs, 1) },
+			result, []byte("x"))), lossLeftOut, "graph results are not read"},
+		{"more in the payload", file(knownVersion,
+			blockOf(func(o *out) { o.uint(blockResults, 1) }, result, []byte("x"))), lossUnknownPart, ""},
+		{"fewer in the payload", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 9) }, result)),
+			lossBadMessage, "damaged"},
+		{"damaged metric", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) },
+			message(func(o *out) { named(o); o.text(resultMetric, "\x08") }))), lossBadMessage, "damaged"},
+		{"metric without a name", file(knownVersion,
+			blockOf(func(o *out) { o.uint(blockResults, 1) },
+				message(func(o *out) { named(o); o.msg(resultMetric, func(o *out) { o.uint(metricName, 5) }) }))),
+			lossNoName, ""},
+		{"call stack", file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) },
+			message(func(o *out) { named(o); o.text(resultStack, "x") }))), lossStack, ""},
 		{"other version", file(8, blockOf(func(o *out) { o.uint(blockResults, 1) }, result)), "", "version is 8"},
 	} {
 		r, err := read1(test.data)
@@ -282,15 +318,24 @@ func TestHostile(t *testing.T) {
 		odd.uint(protowire.Number(1000+i), 1)
 	}
 	for i := range 200_000 {
-		process = append(process, blockOf(func(o *out) { o.msg(blockProcess, func(o *out) { o.uint(processPID, uint64(i)) }) })...)
+		process = append(process, blockOf(func(o *out) {
+			o.msg(blockProcess,
+				func(o *out) { o.uint(processPID, uint64(i)) })
+		})...)
 	}
 	for name, data := range map[string][]byte{
-		"fields of any number": file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, append(message(func(o *out) { o.text(resultDemangled, "k") }), odd...))),
-		"many processes":       append(file(knownVersion, process), 1),
-		"a header of 4 GiB":    append([]byte(magic), 0xff, 0xff, 0xff, 0xff, 8, 7),
-		"a payload of 1 TiB":   append(file(knownVersion), append(sized(append(protowire.AppendVarint(protowire.AppendTag(nil, blockResults, protowire.VarintType), 1<<60), huge...)), 0xff, 0xff, 0xff, 0x7f, 1)...),
-		"a million sections":   file(knownVersion, blockOf(func(o *out) { o.uint(blockResults, 1) }, append(message(func(o *out) { o.text(resultDemangled, "k") }), tiny...))),
-		"nothing":              []byte(magic),
+		"fields of any number": file(knownVersion,
+			blockOf(func(o *out) { o.uint(blockResults, 1) },
+				append(message(func(o *out) { o.text(resultDemangled, "k") }), odd...))),
+		"many processes":    append(file(knownVersion, process), 1),
+		"a header of 4 GiB": append([]byte(magic), 0xff, 0xff, 0xff, 0xff, 8, 7),
+		"a payload of 1 TiB": append(file(knownVersion),
+			append(sized(append(protowire.AppendVarint(protowire.AppendTag(nil, blockResults, protowire.VarintType),
+				1<<60), huge...)), 0xff, 0xff, 0xff, 0x7f, 1)...),
+		"a million sections": file(knownVersion,
+			blockOf(func(o *out) { o.uint(blockResults, 1) },
+				append(message(func(o *out) { o.text(resultDemangled, "k") }), tiny...))),
+		"nothing": []byte(magic),
 	} {
 		before := heap()
 		r, err := read1(data)

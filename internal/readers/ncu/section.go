@@ -62,7 +62,8 @@ func (f *filler) definition(msg []byte) (p profile.Pair) {
 	return p
 }
 
-// sectionMetrics reads the metrics of a message that has them in field number list; its other fields say how they are laid out.
+// sectionMetrics reads the metrics of a message that has them in field number list; its other fields say how they are
+// laid out.
 func (f *filler) sectionMetrics(metrics []profile.SectionMetric, msg []byte, list int) []profile.SectionMetric {
 	f.each("section metrics", msg, func(c *cursor) {
 		if int(c.num) == list {

@@ -95,9 +95,11 @@ func decodeValue(msg []byte) (v profile.Value, odd protowire.Number, bad bool) {
 		switch {
 		case c.num == valueText && c.kind == protowire.BytesType:
 			v = profile.Value{Kind: profile.Text, String: c.text()}
-		case c.num == valueFloat && c.kind == protowire.Fixed32Type, c.num == valueDouble && c.kind == protowire.Fixed64Type:
+		case c.num == valueFloat && c.kind == protowire.Fixed32Type, c.num == valueDouble &&
+			c.kind == protowire.Fixed64Type:
 			v = profile.Value{Kind: profile.Double, Float: c.double()}
-		case c.num == valueUint32 && c.kind == protowire.VarintType, c.num == valueUint64 && c.kind == protowire.VarintType:
+		case c.num == valueUint32 && c.kind == protowire.VarintType, c.num == valueUint64 &&
+			c.kind == protowire.VarintType:
 			v = profile.Value{Kind: profile.Unsigned, Uint: c.whole}
 		default:
 			odd = c.num

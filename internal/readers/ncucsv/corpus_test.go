@@ -65,7 +65,8 @@ func TestUnitsAgree(t *testing.T) {
 				}
 				y, _ := m.Value.Number()
 				values++
-				// six decimals of the largest prefix in the column: a small value beside a large one is rounded to nothing
+				// six decimals of the largest prefix in the column: a small value beside a large one is rounded to
+				// nothing
 				if math.Abs(x-y) > 0.01+1e-3*math.Abs(y) && x != 0 {
 					off++
 					if off < 10 {

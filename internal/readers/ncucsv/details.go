@@ -99,7 +99,8 @@ func (p *page) ruleRow(l *profile.Launch, section, rule string, row []string) {
 	}
 	m := profile.Message{Text: p.cell(row, "Rule Description"), Type: messageType(p.cell(row, "Rule Type"))}
 	kind := p.cell(row, "Estimated Speedup Type")
-	if percent, err := strconv.ParseFloat(p.cell(row, "Estimated Speedup"), 64); err == nil && (kind == "local" || kind == "global") {
+	if percent, err := strconv.ParseFloat(p.cell(row, "Estimated Speedup"), 64); err == nil &&
+		(kind == "local" || kind == "global") {
 		m.Speedup = profile.Speedup{Kind: kind, Percent: percent}
 	}
 	r := &l.Rules[len(l.Rules)-1]

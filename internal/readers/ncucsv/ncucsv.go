@@ -17,14 +17,15 @@ import (
 var Format = reader.Format{
 	Name:  "ncu-csv",
 	Title: "Nsight Compute page (ncu --csv)",
-	Doc: `Read: the raw page (ncu --page raw --csv, default and base units) and the details page (ncu --csv, also of a
-few --metrics), of a report that was imported or as printed while profiling: lines before, between and after the table are
+	Doc: `
+Read: the raw page (ncu --page raw --csv, default and base units) and the details page (ncu --csv, also of a few
+--metrics), of a report that was imported or as printed while profiling: lines before, between and after the table are
 passed over. Values are scaled back to base units. Labels of the details page are taken for the metrics that they
 stand for in reports of versions 2020.3 to 2025.3.
 
 A page has less than the report that it was printed from: values are rounded (six decimals in the raw page's default
-units, two in the details page), and there are no instances, no source and no session beyond the columns. The report file
-itself (-o NAME, then NAME.ncu-rep) says more.`,
+units, two in the details page), and there are no instances, no source and no session beyond the columns. The report
+file itself (-o NAME, then NAME.ncu-rep) says more.`,
 	Clock:   "none: pages do not say when a kernel ran",
 	Files:   "*.csv, *.log, *.txt",
 	Maker:   "Nsight Compute",
@@ -56,8 +57,8 @@ func isHeader(line []byte) bool {
 	return bytes.HasPrefix(line, []byte(`"ID","Process ID",`)) || bytes.HasPrefix(line, []byte(`ID,Process ID,`))
 }
 
-// maxBytes bounds the text, since what is read of it is kept in up to twenty times the memory: cells have a few bytes. A thousand
-// launches with full sets have 20 MB.
+// maxBytes bounds the text, since what is read of it is kept in up to twenty times the memory: cells have a few
+// bytes. A thousand launches with full sets have 20 MB.
 const maxBytes = 48 << 20
 
 // Memory for launches, which rows of a few bytes can claim, is bounded by the bytes read.
@@ -69,8 +70,9 @@ const (
 
 // What a page can lose.
 const (
-	lossBadRow       model.LossCode = "bad-row"            // a row of the table that is not whole
-	lossUnknownLabel model.LossCode = "unknown-label"      // a label of the details page that stands for no known metric
+	lossBadRow model.LossCode = "bad-row" // a row of the table that is not whole
+	// a label of the details page that stands for no known metric
+	lossUnknownLabel model.LossCode = "unknown-label"
 	lossInstances    model.LossCode = "instances-not-read" // --print-metric-instances
 	lossTooMany      model.LossCode = "too-many-parts"     // more launches than a page of that size can mean
 )
@@ -103,7 +105,8 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*profile
 		break
 	}
 	if len(p.report.Launches) == 0 {
-		return nil, fmt.Errorf("%s: has no rows of a page of ncu --csv (%d lines were read%s); print one with ncu --import REPORT --page raw --csv",
+		return nil, fmt.Errorf("%s: has no rows of a page of ncu --csv (%d lines were read%s); print one with ncu "+
+			"--import REPORT --page raw --csv",
 			src.Path, lines.count, p.firstLoss())
 	}
 	p.report.Bytes = lines.bytes
@@ -116,12 +119,15 @@ func (p *page) end(lines *scanner, err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		if lines.open {
-			p.report.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("line %d: the file ends within quotes", lines.count))
+			p.report.Losses.Add(model.LossTruncated, 1,
+				fmt.Sprintf("line %d: the file ends within quotes", lines.count))
 			p.warn("the page is cut off in line %d: what came after is not in it", lines.count)
 		}
 	case errors.Is(err, errTooLong):
-		p.report.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("line %d: what lies after %d MiB", lines.count, maxBytes>>20))
-		p.warn("the page is over %d MiB: only its first %d lines are read; give lacuna the report that it was printed from", maxBytes>>20, lines.count)
+		p.report.Losses.Add(model.LossTruncated, 1,
+			fmt.Sprintf("line %d: what lies after %d MiB", lines.count, maxBytes>>20))
+		p.warn("the page is over %d MiB: only its first %d lines are read; give lacuna the report that it was "+
+			"printed from", maxBytes>>20, lines.count)
 	default:
 		p.report.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("line %d: %v", lines.count, err))
 		p.warn("the page cannot be read after line %d (%v)", lines.count, err)

@@ -14,7 +14,8 @@ import (
 )
 
 func open(data string) (*profile.Report, error) {
-	return reader.OpenProfile(context.Background(), "x.csv", []*reader.Format{&Format}, reader.Options{Data: []byte(data)})
+	return reader.OpenProfile(context.Background(), "x.csv", []*reader.Format{&Format},
+		reader.Options{Data: []byte(data)})
 }
 
 func opened(t *testing.T, data string) *profile.Report {
@@ -51,7 +52,8 @@ func told(r *profile.Report) string {
 		}
 		for _, x := range l.Rules {
 			for _, m := range x.Messages {
-				fmt.Fprintf(&b, "  rule %s in %s: %d %q %s %g\n", x.ID, x.Section, m.Type, m.Text, m.Speedup.Kind, m.Speedup.Percent)
+				fmt.Fprintf(&b, "  rule %s in %s: %d %q %s %g\n", x.ID, x.Section, m.Type, m.Text, m.Speedup.Kind,
+					m.Speedup.Percent)
 			}
 		}
 	}
@@ -166,8 +168,10 @@ func TestDisguises(t *testing.T) {
 	for _, u := range utf16.Encode([]rune(strings.ReplaceAll(raw, "\n", "\r\n"))) {
 		wide += string([]byte{byte(u), byte(u >> 8)})
 	}
-	bare := strings.NewReplacer(`"(8, 1, 1)"`, `"(8, 1, 1)"`, `"(9, 1, 1)"`, `"(9, 1, 1)"`, `"1,500.500000"`, `"1,500.500000"`, `"`, ``).Replace(raw)
-	for name, text := range map[string]string{"UTF-16": wide, "bare": bare, "marked": "\xef\xbb\xbf" + raw, "CRLF": strings.ReplaceAll(raw, "\n", "\r\n")} {
+	bare := strings.NewReplacer(`"(8, 1, 1)"`, `"(8, 1, 1)"`, `"(9, 1, 1)"`, `"(9, 1, 1)"`, `"1,500.500000"`,
+		`"1,500.500000"`, `"`, ``).Replace(raw)
+	for name, text := range map[string]string{"UTF-16": wide, "bare": bare, "marked": "\xef\xbb\xbf" + raw,
+		"CRLF": strings.ReplaceAll(raw, "\n", "\r\n")} {
 		if got := told(opened(t, text)); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
@@ -180,8 +184,10 @@ func TestNumbers(t *testing.T) {
 		want float64
 		ok   bool
 	}{
-		{"3", 3, true}, {"-3.25", -3.25, true}, {"1,234.50", 1234.5, true}, {"1,234,567", 1234567, true}, {"28738479638493.01", 28738479638493.01, true},
-		{"0,1,2", 0, false}, {"1,23", 0, false}, {"0x10", 0, false}, {"infinity", 0, false}, {"", 0, false}, {"-", 0, false}, {"8e", 0, false},
+		{"3", 3, true}, {"-3.25", -3.25, true}, {"1,234.50", 1234.5, true}, {"1,234,567", 1234567, true},
+		{"28738479638493.01", 28738479638493.01, true},
+		{"0,1,2", 0, false}, {"1,23", 0, false}, {"0x10", 0, false}, {"infinity", 0, false}, {"", 0, false},
+		{"-", 0, false}, {"8e", 0, false},
 		{"-nan", math.NaN(), true}, {"inf", math.Inf(1), true},
 	} {
 		got, ok := parseNumber(test.text)
@@ -228,7 +234,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A page of rows that say nothing, or of one launch with a great many metrics, is read in time and memory that fit its size.
+// A page of rows that say nothing, or of one launch with a great many metrics, is read in time and memory that fit
+// its size.
 func TestHostile(t *testing.T) {
 	header, _, _ := strings.Cut(logged[strings.Index(logged, `"ID"`):], "\n")
 	var empty, metrics strings.Builder
@@ -265,7 +272,8 @@ func FuzzProfileCSV(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := reader.OpenProfile(context.Background(), "x.csv", []*reader.Format{{Sniff: func([]byte) int { return 1 }, Profile: read}}, reader.Options{Data: data})
+		r, err := reader.OpenProfile(context.Background(), "x.csv",
+			[]*reader.Format{{Sniff: func([]byte) int { return 1 }, Profile: read}}, reader.Options{Data: data})
 		if err != nil {
 			return
 		}

@@ -30,7 +30,8 @@ type page struct {
 }
 
 func newPage(path string) *page {
-	return &page{report: &profile.Report{Path: path, Tool: "ncu"}, labels: parseLabels(labelText), paths: make(map[uint64]string)}
+	return &page{report: &profile.Report{Path: path, Tool: "ncu"}, labels: parseLabels(labelText),
+		paths: make(map[uint64]string)}
 }
 
 func (p *page) warn(format string, a ...any) {
@@ -131,7 +132,8 @@ func (p *page) newLaunch(row []string) {
 	l := &profile.Launch{
 		ID: len(p.report.Launches), Name: p.cell(row, "Kernel Name"), Host: p.cell(row, "Host Name"),
 		Process: p.cell(row, "Process Name"), Report: p.report,
-		PID: number(p.cell(row, "Process ID")), Context: number(p.cell(row, "Context")), Stream: number(p.cell(row, "Stream")),
+		PID: number(p.cell(row, "Process ID")), Context: number(p.cell(row, "Context")),
+		Stream: number(p.cell(row, "Stream")),
 		Device: int(number(p.cell(row, "Device")) & (1<<31 - 1)),
 		Grid:   axes(p.cell(row, "Grid Size")), Block: axes(p.cell(row, "Block Size")),
 	}
@@ -225,7 +227,8 @@ func (p *page) finish() {
 		}
 	}
 	if n := r.Losses.Count(lossUnknownLabel); n > 0 {
-		p.warn("%d values of the details page stand under labels that this version does not know; print --page raw instead", n)
+		p.warn("%d values of the details page stand under labels that this version does not know; print --page raw "+
+			"instead", n)
 	}
 }
 

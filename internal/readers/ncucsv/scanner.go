@@ -101,8 +101,8 @@ func cells(row []byte, dst []string) (out []string, ok bool) {
 // isUTF16 says whether text begins as PowerShell writes it: UTF-16 with the low byte first.
 func isUTF16(head []byte) bool { return len(head) >= 2 && head[0] == 0xff && head[1] == 0xfe }
 
-// newUTF16 gives such a text as UTF-8. Pages have no characters beyond the first plane that matter: halves of others become
-// the replacement character.
+// newUTF16 gives such a text as UTF-8. Pages have no characters beyond the first plane that matter: halves of others
+// become the replacement character.
 func newUTF16(r io.Reader) io.Reader {
 	return &wide{in: bufio.NewReaderSize(r, 64<<10)}
 }

@@ -12,7 +12,8 @@ import (
 // firstColumns are those of a raw page that are no metrics.
 func firstColumn(name string) bool {
 	switch name {
-	case "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC":
+	case "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream",
+		"Block Size", "Grid Size", "Device", "CC":
 		return true
 	}
 	return strings.Contains(name, "Domain:") // NVTX ranges, with --nvtx
@@ -80,8 +81,8 @@ func swap(r rune) rune {
 	return r
 }
 
-// commaDecimal says whether a page is written in a language that has 1.234,50 for 1,234.50, from the quoted cells that can be
-// read in one way only.
+// commaDecimal says whether a page is written in a language that has 1.234,50 for 1,234.50, from the quoted cells
+// that can be read in one way only.
 func commaDecimal(head []byte) bool {
 	comma, point := 0, 0
 	for part := range bytes.SplitSeq(head, []byte{'"'}) {
@@ -99,8 +100,8 @@ func commaDecimal(head []byte) bool {
 	return comma > point
 }
 
-// written says whether text is a number as 1,234.50 and cannot be one as 1.234,50: it has two or six decimals, as the profiler
-// writes them, or several groups of thousands. Addresses and versions are none.
+// written says whether text is a number as 1,234.50 and cannot be one as 1.234,50: it has two or six decimals, as the
+// profiler writes them, or several groups of thousands. Addresses and versions are none.
 func written(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
 	whole, decimals, has := strings.Cut(digits, ".")

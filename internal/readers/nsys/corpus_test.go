@@ -54,10 +54,14 @@ func TestCorpusCounts(t *testing.T) {
 		t.Run(fields[0], func(t *testing.T) {
 			trace := mustRead(t, path, 0)
 			groups := map[string]int{
-				"KERNEL": trace.Kernels.Len(), "MEMCPY": trace.Copies.Len(), "MEMSET": trace.Sets.Len(), "RUNTIME": trace.Calls.Len(),
-				"SYNCHRONIZATION": trace.Syncs.Len(), "CUDA_EVENT": trace.EventRecords.Len(), "GRAPH_TRACE": trace.GraphRuns.Len(),
-				"CUDA_GRAPH": trace.GraphEvents.Len(), "OSRT_API": trace.OSCalls.Len(), "SCHED_EVENTS": trace.Sched.Len(),
-				"COMPOSITE_EVENTS": trace.Samples.Len(), "OPENACC": trace.OpenACC.Len(), "CUDNN_EVENTS": trace.LibCalls.Len(), "MPI": trace.MPI.Len(),
+				"KERNEL": trace.Kernels.Len(), "MEMCPY": trace.Copies.Len(), "MEMSET": trace.Sets.Len(),
+				"RUNTIME":         trace.Calls.Len(),
+				"SYNCHRONIZATION": trace.Syncs.Len(), "CUDA_EVENT": trace.EventRecords.Len(),
+				"GRAPH_TRACE": trace.GraphRuns.Len(),
+				"CUDA_GRAPH":  trace.GraphEvents.Len(), "OSRT_API": trace.OSCalls.Len(),
+				"SCHED_EVENTS":     trace.Sched.Len(),
+				"COMPOSITE_EVENTS": trace.Samples.Len(), "OPENACC": trace.OpenACC.Len(),
+				"CUDNN_EVENTS": trace.LibCalls.Len(), "MPI": trace.MPI.Len(),
 			}
 			want := make(map[string]int)
 			for word := range strings.FieldsSeq(fields[7]) {

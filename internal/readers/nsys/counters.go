@@ -45,10 +45,11 @@ func (r *reading) counters() {
 			track, ok := gpu[[2]int64{w.i64(1, 0), w.i64(2, 0)}]
 			return put(w, i, track, ok, 3)
 		}},
-		source{"NET_NIC_METRIC", []string{"start", "metricsListId", "metricsIdx", "globalId", "value"}, func(w *worker, i int) bool {
-			track, ok := net[[3]int64{w.i64(1, 0), w.i64(2, 0), w.i64(3, 0)}]
-			return put(w, i, track, ok, 4)
-		}})
+		source{"NET_NIC_METRIC", []string{"start", "metricsListId", "metricsIdx", "globalId", "value"},
+			func(w *worker, i int) bool {
+				track, ok := net[[3]int64{w.i64(1, 0), w.i64(2, 0), w.i64(3, 0)}]
+				return put(w, i, track, ok, 4)
+			}})
 	r.genericMetrics()
 	sortCounters(c)
 }
@@ -153,17 +154,19 @@ func (r *reading) netTracks() map[[3]int64]uint32 {
 		global, _ := row.Int(1)
 		globals = append(globals, [2]int64{nic, global})
 	})
-	r.each("TARGET_INFO_NETWORK_METRICS", []string{"metricsListId", "metricsIdx", "name", "unit"}, func(row *sqlite.Row) {
-		list, _ := row.Int(0)
-		index, _ := row.Int(1)
-		name, unit := string(row.Bytes(2)), string(row.Bytes(3))
-		for _, g := range globals {
-			key := [3]int64{list, index, g[1]}
-			if _, have := out[key]; !have && len(out) < maxTracks {
-				out[key] = r.track(model.CounterTrack{Name: cards[g[0]] + ": " + name, Unit: unit, Device: model.NoDevice})
+	r.each("TARGET_INFO_NETWORK_METRICS", []string{"metricsListId", "metricsIdx", "name", "unit"},
+		func(row *sqlite.Row) {
+			list, _ := row.Int(0)
+			index, _ := row.Int(1)
+			name, unit := string(row.Bytes(2)), string(row.Bytes(3))
+			for _, g := range globals {
+				key := [3]int64{list, index, g[1]}
+				if _, have := out[key]; !have && len(out) < maxTracks {
+					out[key] = r.track(model.CounterTrack{Name: cards[g[0]] + ": " + name, Unit: unit,
+						Device: model.NoDevice})
+				}
 			}
-		}
-	})
+		})
 	return out
 }
 

@@ -5,7 +5,8 @@ import (
 )
 
 // activity is the columns that all work of a GPU has, in the slots that worker.activity reads.
-var activity = []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphNodeId", "graphId"}
+var activity = []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+	"graphNodeId", "graphId"}
 
 // Slots of activity that are named elsewhere, and the first that is free.
 const (
@@ -76,7 +77,8 @@ func (r *reading) kernels() {
 			grow(n, &k.Mangled)
 		}
 		if launch {
-			grow(n, &k.GridX, &k.GridY, &k.GridZ, &k.BlockX, &k.BlockY, &k.BlockZ, &k.Registers, &k.StaticShared, &k.DynShared, &k.LocalBytes)
+			grow(n, &k.GridX, &k.GridY, &k.GridZ, &k.BlockX, &k.BlockY, &k.BlockZ, &k.Registers, &k.StaticShared,
+				&k.DynShared, &k.LocalBytes)
 		}
 	}
 	r.scan(k, alloc, source{"CUPTI_ACTIVITY_KIND_KERNEL", columns, func(w *worker, i int) bool {
@@ -122,7 +124,8 @@ func (r *reading) copies() {
 		dstDevice
 		addr
 	)
-	columns := append(activity[:slotFree:slotFree], "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId")
+	columns := append(activity[:slotFree:slotFree], "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId",
+		"dstDeviceId")
 	if r.opt.Wants(model.PartMemory) {
 		columns = append(columns, "virtualAddress")
 	}
@@ -200,9 +203,11 @@ func (r *reading) graphRuns() {
 
 func (r *reading) graphEvents() {
 	g := &r.trace.GraphEvents
-	columns := []string{"start", "end", "globalTid", "nameId", "eventClass", "graphId", "originalGraphId", "graphExecId", "graphNodeId", "originalGraphNodeId"}
+	columns := []string{"start", "end", "globalTid", "nameId", "eventClass", "graphId", "originalGraphId",
+		"graphExecId", "graphNodeId", "originalGraphNodeId"}
 	alloc := func(n int, _ func(int) bool) {
-		grow(n, &g.StartNs, &g.DurNs, &g.Thread, &g.Name, &g.Class, &g.Graph, &g.FromGraph, &g.Exec, &g.Node, &g.FromNode)
+		grow(n, &g.StartNs, &g.DurNs, &g.Thread, &g.Name, &g.Class, &g.Graph, &g.FromGraph, &g.Exec, &g.Node,
+			&g.FromNode)
 	}
 	row := func(w *worker, i int) bool {
 		if !w.span(g.StartNs, g.DurNs, i) {
@@ -219,7 +224,8 @@ func (r *reading) graphEvents() {
 func (r *reading) calls() {
 	c := &r.trace.Calls
 	stacks := r.stacks["CUDA_CALLCHAINS"]
-	columns := []string{"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue", "callchainId"}
+	columns := []string{"start", "end", "globalTid", "nameId", "correlationId", "eventClass", "returnValue",
+		"callchainId"}
 	alloc := func(n int, has func(int) bool) {
 		grow(n, &c.StartNs, &c.DurNs, &c.Thread, &c.Name, &c.Corr, &c.Class)
 		if has(6) {
@@ -249,7 +255,8 @@ func (r *reading) calls() {
 
 func (r *reading) deviceAllocs() {
 	d := &r.trace.DeviceAllocs
-	columns := []string{"start", "globalPid", "deviceId", "contextId", "address", "bytes", "memKind", "memoryOperationType", "correlationId", "name"}
+	columns := []string{"start", "globalPid", "deviceId", "contextId", "address", "bytes", "memKind",
+		"memoryOperationType", "correlationId", "name"}
 	alloc := func(n int, _ func(int) bool) {
 		grow(n, &d.TimeNs, &d.Process, &d.Device, &d.Context, &d.Addr, &d.Bytes, &d.Mem, &d.Corr, &d.Name)
 	}
@@ -282,5 +289,6 @@ func (r *reading) pageFaults() {
 		p.Count[i], p.Access[i] = w.i64(5, 1), w.u8(6)
 		return true
 	}
-	r.scan(p, alloc, source{"CUDA_UM_GPU_PAGE_FAULT_EVENTS", columns, row}, source{"CUDA_UM_CPU_PAGE_FAULT_EVENTS", columns, row})
+	r.scan(p, alloc, source{"CUDA_UM_GPU_PAGE_FAULT_EVENTS", columns, row},
+		source{"CUDA_UM_CPU_PAGE_FAULT_EVENTS", columns, row})
 }

@@ -20,36 +20,55 @@ func TestWrong(t *testing.T) {
 		losses       map[model.LossCode]int64
 		ok           func(*model.Trace) bool
 	}{
-		{"starts that are text", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'x'", map[model.LossCode]int64{model.LossBadTime: 100},
+		{"starts that are text", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'x'",
+			map[model.LossCode]int64{model.LossBadTime: 100},
 			func(tr *model.Trace) bool { return tr.Kernels.Len() == 0 && tr.Calls.Len() == 104 }},
-		{"no start", "CREATE TABLE k AS SELECT end, deviceId, demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; ALTER TABLE k RENAME TO CUPTI_ACTIVITY_KIND_KERNEL",
-			map[model.LossCode]int64{model.LossBadTime: 100}, func(tr *model.Trace) bool { return tr.Kernels.Len() == 0 }},
-		{"far away times", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9223372036854775807 WHERE rowid = 1; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = -9223372036854775808 WHERE rowid = 2",
-			map[model.LossCode]int64{model.LossBadTime: 2}, func(tr *model.Trace) bool { return tr.Kernels.Len() == 99 && tr.Kernels.DurNs[0] == 0 }},
-		{"times that are floats", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = start + 0.5, end = 1e300 WHERE rowid = 5",
-			map[model.LossCode]int64{model.LossBadTime: 1}, func(tr *model.Trace) bool { return tr.Kernels.Len() == 99 }},
-		{"backwards", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start - 1000 WHERE rowid % 2", map[model.LossCode]int64{model.LossNegative: 50},
+		{"no start", "CREATE TABLE k AS SELECT end, deviceId, demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL; DROP " +
+			"TABLE CUPTI_ACTIVITY_KIND_KERNEL; ALTER TABLE k RENAME TO CUPTI_ACTIVITY_KIND_KERNEL",
+			map[model.LossCode]int64{model.LossBadTime: 100},
+			func(tr *model.Trace) bool { return tr.Kernels.Len() == 0 }},
+		{"far away times", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9223372036854775807 WHERE rowid = 1; " +
+			"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = -9223372036854775808 WHERE rowid = 2",
+			map[model.LossCode]int64{model.LossBadTime: 2},
+			func(tr *model.Trace) bool { return tr.Kernels.Len() == 99 && tr.Kernels.DurNs[0] == 0 }},
+		{"times that are floats", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = start + 0.5, end = 1e300 WHERE " +
+			"rowid = 5",
+			map[model.LossCode]int64{model.LossBadTime: 1},
+			func(tr *model.Trace) bool { return tr.Kernels.Len() == 99 }},
+		{"backwards", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start - 1000 WHERE rowid % 2",
+			map[model.LossCode]int64{model.LossNegative: 50},
 			func(tr *model.Trace) bool {
 				return tr.Kernels.Len() == 100 && tr.Kernels.DurNs[0] == 0 && tr.Kernels.DurNs[1] > 0
 			}},
-		{"ids out of range", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = -1, streamId = 1e300, shortName = 99999999, demangledName = -5, registersPerThread = 70000 WHERE rowid <= 10",
+		{"ids out of range", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = -1, streamId = 1e300, shortName = " +
+			"99999999, demangledName = -5, registersPerThread = 70000 WHERE rowid <= 10",
 			map[model.LossCode]int64{model.LossWidth: 50}, func(tr *model.Trace) bool {
 				k := &tr.Kernels
-				return k.Len() == 100 && k.Device[0] == model.NoDevice && k.Stream[0] == model.NoStream && k.Name[0] == 0 && k.Short[0] == 0 && k.Registers[0] == 0
+				return k.Len() == 100 && k.Device[0] == model.NoDevice && k.Stream[0] == model.NoStream &&
+					k.Name[0] == 0 && k.Short[0] == 0 && k.Registers[0] == 0
 			}},
-		{"names that are no text", "UPDATE StringIds SET value = x'c328' WHERE id % 2; UPDATE NVTX_EVENTS SET text = x'fffe00', textId = NULL", nil,
+		{"names that are no text", "UPDATE StringIds SET value = x'c328' WHERE id % 2; UPDATE NVTX_EVENTS SET text " +
+			"= x'fffe00', textId = NULL", nil,
 			func(tr *model.Trace) bool { return tr.Strings.Text(tr.Ranges.Name[0]) == "\xff\xfe\x00" }},
-		{"names that are missing", "DELETE FROM StringIds", map[model.LossCode]int64{model.LossWidth: 100 + 100 + 104 + 6},
+		{"names that are missing", "DELETE FROM StringIds",
+			map[model.LossCode]int64{model.LossWidth: 100 + 100 + 104 + 6},
 			func(tr *model.Trace) bool { return tr.Kernels.Len() == 100 && tr.Kernels.Name[0] == 0 }},
-		{"ids of texts that are far apart", "UPDATE StringIds SET id = id * 1000000007 WHERE id >= 100; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = demangledName * 1000000007, shortName = shortName * 1000000007", nil,
+		{"ids of texts that are far apart", "UPDATE StringIds SET id = id * 1000000007 WHERE id >= 100; UPDATE " +
+			"CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = demangledName * 1000000007, shortName = shortName * " +
+			"1000000007", nil,
 			func(tr *model.Trace) bool { return strings.HasPrefix(tr.Strings.Text(tr.Kernels.Short[0]), "kernel_") }},
-		{"ranges without end", "UPDATE NVTX_EVENTS SET end = NULL WHERE rowid <= 2", map[model.LossCode]int64{model.LossUnclosed: 2},
+		{"ranges without end", "UPDATE NVTX_EVENTS SET end = NULL WHERE rowid <= 2",
+			map[model.LossCode]int64{model.LossUnclosed: 2},
 			func(tr *model.Trace) bool { return tr.Ranges.Len() == 6 && tr.Ranges.DurNs[0] == model.OpenDurNs }},
-		{"no correlation", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 0 WHERE rowid = 1; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = NULL WHERE rowid = 2", nil,
+		{"no correlation", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 0 WHERE rowid = 1; UPDATE " +
+			"CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = NULL WHERE rowid = 2", nil,
 			func(tr *model.Trace) bool {
-				return tr.Kernels.Corr[0] == model.NoCorr && tr.Kernels.Corr[1] == model.NoCorr && tr.Kernels.Corr[2] != model.NoCorr
+				return tr.Kernels.Corr[0] == model.NoCorr && tr.Kernels.Corr[1] == model.NoCorr &&
+					tr.Kernels.Corr[2] != model.NoCorr
 			}},
-		{"only strings", "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION; DROP TABLE NVTX_EVENTS", nil,
+		{"only strings", "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME; DROP " +
+			"TABLE CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION; DROP TABLE NVTX_EVENTS",
+			nil,
 			func(tr *model.Trace) bool { return tr.Info.Events == 0 }},
 	}
 	for _, tt := range tests {
@@ -87,27 +106,37 @@ func TestPayloads(t *testing.T) {
 		CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER, schemaId INTEGER, idx INTEGER, type INTEGER, name TEXT, offset INTEGER);
 		INSERT INTO NVTX_PAYLOAD_SCHEMAS VALUES (3, 1, 16), (3, 2, 8), (4, 1, 16);
 		INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (3, 1, 0, 18, 'comm "x"', NULL), (3, 1, 1, 5, 'rank', 8), (3, 1, 2, 19, 'x', 12), (3, 1, 3, 5, 'outside', 13);
-		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId) VALUES (-50, NULL, 75, `+tid+`, 'NCCL', 3), (-40, NULL, 39, `+tid+`, 'MPI Rank 2', 0), (7, NULL, 34, `+tid+`, 'mark', 3);
-		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, uint64Value) VALUES (10, 20, 59, `+tid+`, 'r', 0, -1);
-		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, int64Value) VALUES (11, 20, 60, `+tid+`, 'r', 3, -1);
-		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, doubleValue) VALUES (12, 20, 70, `+tid+`, 'r', 9, 2);
-		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, jsonTextId) VALUES (13, 20, 71, `+tid+`, 'r', 0, 900);
-		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, binaryData) VALUES (14, 20, 59, `+tid+`, 'r', 3, x'0100000000000080fbffffff0000003f'), (15, 20, 59, `+tid+`, 'r', 3, x'0102');`)
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId) VALUES (-50, NULL, 75, `+tid+
+		`, 'NCCL', 3), (-40, NULL, 39, `+tid+`, 'MPI Rank 2', 0), (7, NULL, 34, `+tid+`, 'mark', 3);
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, uint64Value) VALUES (10, 20, 59, `+
+		tid+`, 'r', 0, -1);
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, int64Value) VALUES (11, 20, 60, `+
+		tid+`, 'r', 3, -1);
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, doubleValue) VALUES (12, 20, 70, `+
+		tid+`, 'r', 9, 2);
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, jsonTextId) VALUES (13, 20, 71, `+
+		tid+`, 'r', 0, 900);
+		INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, binaryData) VALUES (14, 20, 59, `+
+		tid+`, 'r', 3, x'0100000000000080fbffffff0000003f'), (15, 20, 59, `+tid+`, 'r', 3, x'0102');`)
 	trace := mustRead(t, path, 0)
-	want := []string{"18446744073709551615", "-1", "2", `{"a": 1}`, `{"comm \"x\"":9223372036854775809,"rank":-5,"x":0.5,"outside":null}`, "0102"}
+	want := []string{"18446744073709551615", "-1", "2", `{"a": 1}`,
+		`{"comm \"x\"":9223372036854775809,"rank":-5,"x":0.5,"outside":null}`, "0102"}
 	for i, w := range want {
 		if got := trace.Strings.Text(trace.Ranges.Payload[i]); got != w {
 			t.Errorf("payload %d is %s, want %s", i, got, w)
 		}
 	}
 	r := &trace.Ranges
-	if r.Domain[0] != model.NoDomain || trace.Domains[r.Domain[1]].Name != "NCCL" || r.Domain[2] != model.NoDomain || r.DomainID[2] != 9 {
+	if r.Domain[0] != model.NoDomain || trace.Domains[r.Domain[1]].Name != "NCCL" || r.Domain[2] != model.NoDomain ||
+		r.DomainID[2] != 9 {
 		t.Errorf("domains of ranges are %v of %v", r.Domain, trace.Domains)
 	}
-	if m := &trace.Marks; m.Len() != 1 || trace.Strings.Text(m.Name[0]) != "mark" || trace.Domains[m.Domain[0]].Name != "NCCL" {
+	if m := &trace.Marks; m.Len() != 1 || trace.Strings.Text(m.Name[0]) != "mark" ||
+		trace.Domains[m.Domain[0]].Name != "NCCL" {
 		t.Errorf("marks are %+v", trace.Marks)
 	}
-	if th := trace.Threads[r.Thread[0]]; th.Name != "MPI Rank 2" || trace.Processes[th.Process].Rank != 2 || trace.Info.Rank != 2 {
+	if th := trace.Threads[r.Thread[0]]; th.Name != "MPI Rank 2" || trace.Processes[th.Process].Rank != 2 ||
+		trace.Info.Rank != 2 {
 		t.Errorf("thread %+v of process %+v", th, trace.Processes[th.Process])
 	}
 }
@@ -129,7 +158,8 @@ func TestNCCL(t *testing.T) {
 	for _, need := range []model.Parts{0, model.PartOps | model.PartRanges | model.PartKernels | model.PartCalls} {
 		trace := mustRead(t, path, need)
 		c, k := &trace.Collectives, &trace.Kernels
-		if c.Len() != 1 || c.InBytes[0] != 4096 || trace.Strings.Text(c.Group[0]) != "0xff" || trace.Strings.Text(c.Name[0]) != "allreduce" {
+		if c.Len() != 1 || c.InBytes[0] != 4096 || trace.Strings.Text(c.Group[0]) != "0xff" ||
+			trace.Strings.Text(c.Name[0]) != "allreduce" {
 			t.Fatalf("need %b: collectives %+v", need, c)
 		}
 		if (trace.Ranges.Payload != nil) != (need == 0) {
@@ -167,7 +197,8 @@ func TestCounters(t *testing.T) {
 		track := trace.Tracks[trace.Counters.Track[i]]
 		got = append(got, row(trace.Counters.TimeNs[i], track.Name, track.Unit, track.Device, trace.Counters.Value[i]))
 	}
-	want := "10|SMs Active|Throughput %|0|50 20|SMs Active|Throughput %|0|77 20|GPC Clock||0|1000 5|mlx5_0: Bytes sent|B|4294967295|12345 29|SM Active||1|51.5 30|SM Active||1|50"
+	want := "10|SMs Active|Throughput %|0|50 20|SMs Active|Throughput %|0|77 20|GPC Clock||0|1000 5|mlx5_0: Bytes " +
+		"sent|B|4294967295|12345 29|SM Active||1|51.5 30|SM Active||1|50"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}
@@ -181,7 +212,8 @@ func TestForeign(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sqlite")
 	sql(t, path, "CREATE TABLE bookmarks (a)")
 	_, err := readFile(path, reader.Options{})
-	if err == nil || !strings.Contains(err.Error(), `"bookmarks"`) || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), "nsys export") {
+	if err == nil || !strings.Contains(err.Error(), `"bookmarks"`) || !strings.HasPrefix(err.Error(), path) ||
+		!strings.Contains(err.Error(), "nsys export") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -198,12 +230,14 @@ func TestWriteAheadLog(t *testing.T) {
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if trace := mustRead(t, path, 0); len(trace.Warnings) != 1 || !strings.Contains(trace.Warnings[0], "wal_checkpoint") {
+	if trace := mustRead(t, path, 0); len(trace.Warnings) != 1 ||
+		!strings.Contains(trace.Warnings[0], "wal_checkpoint") {
 		t.Errorf("with a log: %v", trace.Warnings)
 	}
 }
 
-// TestCut reads exports that were cut off: a loss or an error says so, and more of the file never means less of the trace.
+// TestCut reads exports that were cut off: a loss or an error says so, and more of the file never means less of the
+// trace.
 func TestCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sqlite")
 	if err := synth.Nsys(path, 5000); err != nil {
@@ -286,7 +320,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if trace, err := readFile("x.sqlite", reader.Options{Data: append([]byte("SQLite format 3\x00"), data[min(16, len(data)):]...)}); err == nil {
+		if trace, err := readFile("x.sqlite", reader.Options{Data: append([]byte("SQLite format 3\x00"),
+			data[min(16, len(data)):]...)}); err == nil {
 			check(t, trace)
 		}
 	})

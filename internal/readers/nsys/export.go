@@ -47,7 +47,8 @@ func export(ctx context.Context, src *reader.Source, opt reader.Options) (*expor
 	command := "nsys export -t sqlite -o report.sqlite " + src.Path
 	nsys, err := exec.LookPath("nsys")
 	if err != nil {
-		return nil, fmt.Errorf("%s: is an Nsight Systems report, and nsys, which must export it, is not on the PATH; where it is installed, run: %s", src.Path, command)
+		return nil, fmt.Errorf("%s: is an Nsight Systems report, and nsys, which must export it, is not on the "+
+			"PATH; where it is installed, run: %s", src.Path, command)
 	}
 	report, _, err := src.File(ctx)
 	if err != nil {
@@ -73,10 +74,12 @@ func export(ctx context.Context, src *reader.Source, opt reader.Options) (*expor
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: nsys cannot export it (%w: %s); it is damaged, or needs an nsys as new as itself: %s", src.Path, err, firstLine(said.String()), command)
+		return nil, fmt.Errorf("%s: nsys cannot export it (%w: %s); it is damaged, or needs an nsys as new as "+
+			"itself: %s", src.Path, err, firstLine(said.String()), command)
 	}
 	if err := os.Rename(part, out); err != nil {
-		return nil, fmt.Errorf("%s: nsys wrote no export (%s); export it yourself: %s", src.Path, firstLine(said.String()), command)
+		return nil, fmt.Errorf("%s: nsys wrote no export (%s); export it yourself: %s", src.Path,
+			firstLine(said.String()), command)
 	}
 	f, err := openExported(out)
 	if err != nil {

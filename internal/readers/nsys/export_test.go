@@ -27,15 +27,18 @@ func fakeNsys(t *testing.T, script string) {
 
 func TestExport(t *testing.T) {
 	folder := t.TempDir()
-	export, report, count := filepath.Join(folder, "ready.sqlite"), filepath.Join(folder, "report.nsys-rep"), filepath.Join(folder, "count")
+	export, report, count := filepath.Join(folder, "ready.sqlite"), filepath.Join(folder, "report.nsys-rep"),
+		filepath.Join(folder, "count")
 	if err := synth.Nsys(export, 100); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(report, []byte("NVIDIA Tegra Profiler Report 2026@1@1@204-261137176666v0.\n\x0a\x00"), 0o644); err != nil {
+	if err := os.WriteFile(report, []byte("NVIDIA Tegra Profiler Report 2026@1@1@204-261137176666v0.\n\x0a\x00"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	// called as: nsys export -t sqlite --force-overwrite=true -o OUT REPORT
-	fakeNsys(t, `[ "$1 $2 $3 $4 $5" = "export -t sqlite --force-overwrite=true -o" ] && [ "$7" = "`+report+`" ] || exit 9
+	fakeNsys(t, `[ "$1 $2 $3 $4 $5" = "export -t sqlite --force-overwrite=true -o" ] && [ "$7" = "`+report+
+		`" ] || exit 9
 echo x >>`+count+`
 /bin/cp `+export+` "$6"`)
 	var told []string
@@ -50,14 +53,16 @@ echo x >>`+count+`
 		}
 	}
 	if runs, _ := os.ReadFile(count); string(runs) != "x\n" || len(told) != 1 {
-		t.Errorf("nsys ran %d times, %d notices: the second read should find the first's export", len(runs)/2, len(told))
+		t.Errorf("nsys ran %d times, %d notices: the second read should find the first's export", len(runs)/2,
+			len(told))
 	}
 }
 
 func TestExportFails(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"no nsys", "", "is not on the PATH; where it is installed, run: nsys export -t sqlite -o report.sqlite "},
-		{"nsys refuses", "echo 'Section Table Reference magic number mismatch' >&2; exit 1", "Section Table Reference magic number mismatch"},
+		{"nsys refuses", "echo 'Section Table Reference magic number mismatch' >&2; exit 1",
+			"Section Table Reference magic number mismatch"},
 		{"nsys writes nothing", "exit 0", "wrote no export"},
 		{"nsys writes rubbish", `echo rubbish >"$6"`, "is not SQLite"},
 	}
@@ -83,7 +88,8 @@ func TestDamagedReport(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readFile(path, reader.Options{}); err == nil || !strings.Contains(err.Error(), "nsys export -t sqlite") {
+	if _, err := readFile(path, reader.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "nsys export -t sqlite") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -35,7 +35,8 @@ func (r *reading) thread(id int64) model.ThreadRow {
 	if !ok {
 		row = uint32(len(r.trace.Threads))
 		r.threads[id] = row
-		r.trace.Threads = append(r.trace.Threads, model.Thread{Process: r.process(id & processMask), Tid: tidOf(id), Priority: model.NoPriority})
+		r.trace.Threads = append(r.trace.Threads, model.Thread{Process: r.process(id & processMask), Tid: tidOf(id),
+			Priority: model.NoPriority})
 	}
 	return model.ThreadRow(row)
 }

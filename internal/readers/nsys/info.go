@@ -51,7 +51,8 @@ func (r *reading) info() {
 		case "CudaDriverVersion":
 			info.Driver, _ = strconv.Atoi(value)
 		case "CpuDescription", "CpuCores", "OsDescription", "KernelVersion", "NvDriverVersion", "HardwarePlatform":
-			if n, err := strconv.Atoi(strings.TrimSpace(value)); name == "CpuCores" && err == nil && n > 0 && info.Cores == 0 {
+			if n, err := strconv.Atoi(strings.TrimSpace(value)); name == "CpuCores" && err == nil && n > 0 &&
+				info.Cores == 0 {
 				info.Cores = n
 			}
 			add(name, value)
@@ -112,7 +113,8 @@ func (r *reading) strangers() {
 		}
 	}
 	if len(names) > 0 {
-		r.trace.Warnings = append(r.trace.Warnings, "graphics and video work of the GPU is recorded but not read: "+strings.Join(names, ", "))
+		r.trace.Warnings = append(r.trace.Warnings, "graphics and video work of the GPU is recorded but not read: "+
+			strings.Join(names, ", "))
 	}
 }
 
@@ -150,7 +152,8 @@ func (r *reading) ordinals() map[int64]uint32 {
 // devices reads the GPUs that CUDA saw, and the contexts and streams made on them.
 func (r *reading) devices() {
 	ordinals := r.ordinals()
-	columns := []string{"id", "name", "uuid", "computeMajor", "computeMinor", "smCount", "threadsPerWarp", "clockRate", "totalMemory",
+	columns := []string{"id", "name", "uuid", "computeMajor", "computeMinor", "smCount", "threadsPerWarp", "clockRate",
+		"totalMemory",
 		"memoryBandwidth", "l2CacheSize", "maxShmemPerSm", "maxRegistersPerSm", "maxWarpsPerSm"}
 	r.each("TARGET_INFO_GPU", columns, func(row *sqlite.Row) {
 		n := func(column int) int64 {
@@ -168,8 +171,9 @@ func (r *reading) devices() {
 		r.trace.Devices = append(r.trace.Devices, model.Device{
 			Ordinal: ordinal, Name: string(row.Bytes(1)), UUID: string(row.Bytes(2)),
 			ComputeMajor: n32(3), ComputeMinor: n32(4), SMs: n32(5), WarpSize: n32(6),
-			ClockHz: n(7), MemoryBytes: n(8), BandwidthBps: n(9), L2Bytes: n(10), SharedPerSM: n(11), RegistersPerSM: n(12),
-			ThreadsPerSM: int64(n32(13)) * int64(n32(6)),
+			ClockHz: n(7), MemoryBytes: n(8), BandwidthBps: n(9), L2Bytes: n(10), SharedPerSM: n(11),
+			RegistersPerSM: n(12),
+			ThreadsPerSM:   int64(n32(13)) * int64(n32(6)),
 		})
 	})
 	slices.SortStableFunc(r.trace.Devices, func(a, b model.Device) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
@@ -195,11 +199,14 @@ func u32(row *sqlite.Row, column int, absent uint32) uint32 {
 func (r *reading) contexts() {
 	put := func(row *sqlite.Row) {
 		r.trace.Contexts = append(r.trace.Contexts, model.Context{
-			Process: r.owner(row), Device: u32(row, 3, model.NoDevice), ID: u32(row, 4, 0), NullStream: u32(row, 5, model.NoStream)})
+			Process: r.owner(row), Device: u32(row, 3, model.NoDevice), ID: u32(row, 4, 0),
+			NullStream: u32(row, 5, model.NoStream)})
 	}
-	r.each("TARGET_INFO_CUDA_CONTEXT_INFO", []string{"hwId", "vmId", "processId", "deviceId", "contextId", "nullStreamId"}, put)
+	r.each("TARGET_INFO_CUDA_CONTEXT_INFO", []string{"hwId", "vmId", "processId", "deviceId", "contextId",
+		"nullStreamId"}, put)
 	if len(r.trace.Contexts) == 0 {
-		r.each("TARGET_INFO_CUDA_NULL_STREAM", []string{"hwId", "vmId", "processId", "deviceId", "contextId", "streamId"}, put)
+		r.each("TARGET_INFO_CUDA_NULL_STREAM", []string{"hwId", "vmId", "processId", "deviceId", "contextId",
+			"streamId"}, put)
 	}
 }
 
@@ -209,10 +216,12 @@ func (r *reading) streams() {
 		context, stream uint32
 	}
 	names := make(map[key]string)
-	r.each("TARGET_INFO_NVTX_CUDA_STREAM", []string{"hwId", "vmId", "processId", "contextId", "streamId", "name"}, func(row *sqlite.Row) {
-		names[key{r.owner(row), u32(row, 3, 0), u32(row, 4, 0)}] = string(row.Bytes(5))
-	})
-	r.each("TARGET_INFO_CUDA_STREAM", []string{"hwId", "vmId", "processId", "contextId", "streamId", "priority", "flag"}, func(row *sqlite.Row) {
+	r.each("TARGET_INFO_NVTX_CUDA_STREAM", []string{"hwId", "vmId", "processId", "contextId", "streamId", "name"},
+		func(row *sqlite.Row) {
+			names[key{r.owner(row), u32(row, 3, 0), u32(row, 4, 0)}] = string(row.Bytes(5))
+		})
+	r.each("TARGET_INFO_CUDA_STREAM", []string{"hwId", "vmId", "processId", "contextId", "streamId", "priority",
+		"flag"}, func(row *sqlite.Row) {
 		k := key{r.owner(row), u32(row, 3, 0), u32(row, 4, 0)}
 		s := model.Stream{Process: k.process, Context: k.context, ID: k.stream, Flags: -1, Name: names[k]}
 		if v, ok := row.Int(5); ok {

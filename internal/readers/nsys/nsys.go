@@ -31,7 +31,8 @@ user's cache folder.`,
 	Clock: clock,
 	Files: "*.sqlite, *.sqlite.zst, *.sqlite.gz, *.nsys-rep, *.qdrep",
 	Maker: "Nsight Systems",
-	Tool:  &model.Tool{Name: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35, MinShare: 0.07},
+	Tool: &model.Tool{Name: "Nsight Systems", CallNs: 2_500, OtherNs: 2_000, NodeNs: 150, Spread: 0.35,
+		MinShare: 0.07},
 	Measured: `One host (H200, 16 cores, PyTorch 2.11, Nsight Systems 2025.3): twelve loops timed with and without it,
 leave-one-out error 4.3 % of the step in launch-bound loops. The nodes of a graph: 0.993 ms traced, 0.942 not, for
 312.`,
@@ -80,18 +81,23 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 	}
 	db, err := sqlite.Open(file, size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: is a damaged SQLite file: %w; export it again: nsys export -t sqlite -o report.sqlite report.nsys-rep", src.Path, err)
+		return nil, fmt.Errorf("%s: is a damaged SQLite file: %w; export it again: nsys export -t sqlite -o "+
+			"report.sqlite report.nsys-rep", src.Path, err)
 	}
 	if !isExport(db) {
-		return nil, fmt.Errorf("%s: is a SQLite database but no Nsight Systems export (%s); make one: nsys export -t sqlite -o report.sqlite report.nsys-rep",
+		return nil, fmt.Errorf("%s: is a SQLite database but no Nsight Systems export (%s); make one: nsys export "+
+			"-t sqlite -o report.sqlite report.nsys-rep",
 			src.Path, tableNames(db))
 	}
-	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{}, damaged: map[*sqlite.Table]bool{}}
+	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{},
+		damaged: map[*sqlite.Table]bool{}}
 	if cut || db.Cut {
 		r.trace.Losses.Add(model.LossTruncated, 1, "the file ends before its last table does")
 	}
 	if st, err := os.Stat(src.Path + "-wal"); err == nil && st.Size() > 0 {
-		r.trace.Warnings = append(r.trace.Warnings, fmt.Sprintf("what was written last is in %s-wal, which is not read; move it in first: sqlite3 %s 'pragma wal_checkpoint(truncate)'", src.Path, src.Path))
+		r.trace.Warnings = append(r.trace.Warnings,
+			fmt.Sprintf("what was written last is in %s-wal, which is not read; move it in first: sqlite3 %s "+
+				"'pragma wal_checkpoint(truncate)'", src.Path, src.Path))
 	}
 	if d := db.Damage; d.Pages > 0 {
 		r.trace.Losses.Add(model.LossUnreadableTable, int64(d.Pages), fmt.Sprintf("the list of tables: %v", d.First))
@@ -100,7 +106,8 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 		return nil, err
 	}
 	if r.trace.Info.Events == 0 && len(r.damaged) > 0 {
-		return nil, fmt.Errorf("%s: is a damaged Nsight Systems export: nothing that was asked for can be read (%s)", src.Path, r.trace.Losses.All()[0].Example)
+		return nil, fmt.Errorf("%s: is a damaged Nsight Systems export: nothing that was asked for can be read (%s)",
+			src.Path, r.trace.Losses.All()[0].Example)
 	}
 	return r.trace, nil
 }
@@ -118,7 +125,8 @@ func open(ctx context.Context, src *reader.Source, opt reader.Options) (io.Reade
 }
 
 // known is a table that only an Nsight Systems export has.
-var known = []string{"StringIds", "NVTX_EVENTS", "OSRT_API", "ProcessStreams", "TARGET_INFO_SYSTEM_ENV", "META_DATA_EXPORT", "EXPORT_META_DATA"}
+var known = []string{"StringIds", "NVTX_EVENTS", "OSRT_API", "ProcessStreams", "TARGET_INFO_SYSTEM_ENV",
+	"META_DATA_EXPORT", "EXPORT_META_DATA"}
 
 func isExport(db *sqlite.DB) bool {
 	for _, t := range db.Tables {

@@ -118,8 +118,10 @@ func TestRows(t *testing.T) {
 			func(tr *model.Trace) (out []string) {
 				k := &tr.Kernels
 				for i := range k.StartNs {
-					out = append(out, row(k.StartNs[i], k.DurNs[i], k.Device[i], k.Context[i], k.Stream[i], k.Corr[i], tr.Processes[k.Process[i]].Pid,
-						tr.Strings.Text(k.Name[i]), tr.Strings.Text(k.Short[i]), k.GridX[i], k.BlockX[i], k.Registers[i], k.DynShared[i]))
+					out = append(out, row(k.StartNs[i], k.DurNs[i], k.Device[i], k.Context[i], k.Stream[i], k.Corr[i],
+						tr.Processes[k.Process[i]].Pid,
+						tr.Strings.Text(k.Name[i]), tr.Strings.Text(k.Short[i]), k.GridX[i], k.BlockX[i],
+						k.Registers[i], k.DynShared[i]))
 				}
 				return out
 			}},
@@ -128,7 +130,8 @@ func TestRows(t *testing.T) {
 			func(tr *model.Trace) (out []string) {
 				c := &tr.Calls
 				for i := range c.StartNs {
-					out = append(out, row(c.StartNs[i], c.DurNs[i], tr.Threads[c.Thread[i]].Tid, c.Corr[i], c.Class[i], c.Return[i], tr.Strings.Text(c.Name[i])))
+					out = append(out, row(c.StartNs[i], c.DurNs[i], tr.Threads[c.Thread[i]].Tid, c.Corr[i], c.Class[i],
+						c.Return[i], tr.Strings.Text(c.Name[i])))
 				}
 				return out
 			}},
@@ -137,7 +140,8 @@ func TestRows(t *testing.T) {
 			func(tr *model.Trace) (out []string) {
 				r := &tr.Ranges
 				for i := range r.StartNs {
-					out = append(out, row(r.StartNs[i], r.DurNs[i], tr.Threads[r.Thread[i]].Tid, r.Style[i], tr.Strings.Text(r.Name[i]), r.RowID[i]))
+					out = append(out, row(r.StartNs[i], r.DurNs[i], tr.Threads[r.Thread[i]].Tid, r.Style[i],
+						tr.Strings.Text(r.Name[i]), r.RowID[i]))
 				}
 				return out
 			}},
@@ -149,7 +153,8 @@ func TestRows(t *testing.T) {
 				}
 				return out
 			}},
-		{"flameox-graphs", "OS calls with stacks", `select start, value, (select group_concat(value, ' < ') from (select value from OSRT_CALLCHAINS c join StringIds s on s.id = c.symbol
+		{"flameox-graphs", "OS calls with stacks",
+			`select start, value, (select group_concat(value, ' < ') from (select value from OSRT_CALLCHAINS c join StringIds s on s.id = c.symbol
 			where c.id = callchainId order by stackDepth)) from OSRT_API join StringIds n on n.id = nameId order by start, end desc`,
 			func(tr *model.Trace) (out []string) {
 				o := &tr.OSCalls
@@ -166,7 +171,8 @@ func TestRows(t *testing.T) {
 			func(tr *model.Trace) (out []string) {
 				c := &tr.Copies
 				for i := range c.StartNs {
-					out = append(out, row(c.StartNs[i], c.DurNs[i], c.Bytes[i], c.Kind[i], c.Src[i], c.Dst[i], tr.Strings.Text(c.Label[i])))
+					out = append(out, row(c.StartNs[i], c.DurNs[i], c.Bytes[i], c.Kind[i], c.Src[i], c.Dst[i],
+						tr.Strings.Text(c.Label[i])))
 				}
 				return out
 			}},
@@ -206,11 +212,13 @@ func row(cells ...any) string {
 // TestInfo reads what a file says of itself.
 func TestInfo(t *testing.T) {
 	trace := mustRead(t, "testdata/dtype_churn.sqlite.zst", 0)
-	if trace.Info.Producer != "Nsight Systems 2025.3.2" || trace.Info.Schema != "3.20.3" || trace.Info.Format != "nsys" || trace.Info.Driver != 13000 ||
+	if trace.Info.Producer != "Nsight Systems 2025.3.2" || trace.Info.Schema != "3.20.3" ||
+		trace.Info.Format != "nsys" || trace.Info.Driver != 13000 ||
 		trace.Info.Cores != 16 {
 		t.Errorf("info is %+v", trace.Info)
 	}
-	if len(trace.Devices) == 0 || trace.Devices[0].Name != "NVIDIA H200" || trace.Devices[0].SMs != 132 || trace.Devices[0].ComputeMajor != 9 || trace.Devices[0].ThreadsPerSM != 2048 {
+	if len(trace.Devices) == 0 || trace.Devices[0].Name != "NVIDIA H200" || trace.Devices[0].SMs != 132 ||
+		trace.Devices[0].ComputeMajor != 9 || trace.Devices[0].ThreadsPerSM != 2048 {
 		t.Errorf("devices are %+v", trace.Devices)
 	}
 	if trace.Epoch.UnixNs == 0 || len(trace.Contexts) == 0 || len(trace.Streams) == 0 {
@@ -248,7 +256,8 @@ func TestSyncKinds(t *testing.T) {
 			t.Errorf("parts %b: kinds are %v, want streams", need, s.Kind)
 		}
 	}
-	sql(t, path, "DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME; UPDATE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SET syncType = 4 WHERE rowid = 1")
+	sql(t, path, "DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME; UPDATE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SET syncType "+
+		"= 4 WHERE rowid = 1")
 	if s := mustRead(t, path, 0).Syncs; s.Kind[0] != model.SyncContext || s.Kind[1] != model.SyncStream {
 		t.Errorf("without calls, kinds are %v", s.Kind)
 	}
@@ -261,7 +270,8 @@ func TestParts(t *testing.T) {
 	if k.Calls.Len() != 0 || k.Ranges.Len() != 0 || k.Kernels.GridX != nil {
 		t.Error("more was read than kernels")
 	}
-	if !reflect.DeepEqual(k.Kernels.StartNs, all.Kernels.StartNs) || k.Loaded != model.PartKernels || all.Loaded != model.PartsAll {
+	if !reflect.DeepEqual(k.Kernels.StartNs, all.Kernels.StartNs) || k.Loaded != model.PartKernels ||
+		all.Loaded != model.PartsAll {
 		t.Error("kernels differ when read alone")
 	}
 }

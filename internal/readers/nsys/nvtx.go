@@ -33,7 +33,8 @@ const (
 	nvtxPayload // the first of payloadColumns
 )
 
-var nvtxColumns = []string{"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "endGlobalTid", "category"}
+var nvtxColumns = []string{"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "endGlobalTid",
+	"category"}
 
 // A note is a row of NVTX_EVENTS that is no range: a mark, a domain's or a thread's name.
 type note struct {
@@ -89,7 +90,8 @@ func (r *reading) nvtx() {
 	r.notes(workers)
 }
 
-// linksNCCL says whether payloads of NCCL's ranges, if there are any, are to be made Collectives, which are one of PartOps.
+// linksNCCL says whether payloads of NCCL's ranges, if there are any, are to be made Collectives, which are one of
+// PartOps.
 func (r *reading) linksNCCL() bool {
 	for _, part := range []model.Parts{model.PartOps, model.PartRanges, model.PartKernels, model.PartCalls} {
 		if !r.opt.Wants(part) {
@@ -184,7 +186,8 @@ func (r *reading) notes(workers []*worker) {
 				k := of(n.thread, n.domain)
 				if _, ok := domains[k]; !ok {
 					domains[k] = model.DomainRow(len(r.trace.Domains))
-					r.trace.Domains = append(r.trace.Domains, model.Domain{Process: k.process, ID: k.id, Name: r.trace.Strings.Text(n.name)})
+					r.trace.Domains = append(r.trace.Domains,
+						model.Domain{Process: k.process, ID: k.id, Name: r.trace.Strings.Text(n.name)})
 				}
 			}
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // payloadColumns is where a range's payload can be, in the order in which they are looked at. At most one is set.
-var payloadColumns = []string{"jsonTextId", "jsonText", "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue", "binaryData"}
+var payloadColumns = []string{"jsonTextId", "jsonText", "uint64Value", "int64Value", "doubleValue", "uint32Value",
+	"int32Value", "floatValue", "binaryData"}
 
 // payload is the text of the current row's payload.
 func (w *worker) payload(schemas payloadSchemas) model.StringID {
@@ -76,21 +77,22 @@ func (r *reading) payloadSchemas() payloadSchemas {
 			out[[2]int64{domain, id}] = &payloadSchema{bytes: size}
 		}
 	})
-	r.each("NVTX_PAYLOAD_SCHEMA_ENTRIES", []string{"domainId", "schemaId", "idx", "type", "name", "offset"}, func(row *sqlite.Row) {
-		domain, _ := row.Int(0)
-		id, _ := row.Int(1)
-		s := out[[2]int64{domain, id}]
-		if s == nil {
-			return
-		}
-		e := payloadEntry{name: string(row.Bytes(4))}
-		e.index, _ = row.Int(2)
-		e.kind, _ = row.Int(3)
-		e.offset, _ = row.Int(5)
-		if e.index == int64(len(s.entries)) {
-			s.entries = append(s.entries, e)
-		}
-	})
+	r.each("NVTX_PAYLOAD_SCHEMA_ENTRIES", []string{"domainId", "schemaId", "idx", "type", "name", "offset"},
+		func(row *sqlite.Row) {
+			domain, _ := row.Int(0)
+			id, _ := row.Int(1)
+			s := out[[2]int64{domain, id}]
+			if s == nil {
+				return
+			}
+			e := payloadEntry{name: string(row.Bytes(4))}
+			e.index, _ = row.Int(2)
+			e.kind, _ = row.Int(3)
+			e.offset, _ = row.Int(5)
+			if e.index == int64(len(s.entries)) {
+				s.entries = append(s.entries, e)
+			}
+		})
 	return out
 }
 

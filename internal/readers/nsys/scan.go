@@ -41,9 +41,9 @@ type source struct {
 	row func(w *worker, i int) bool
 }
 
-// scan fills the columns of dst, a pointer to a table of the model, from sources, one below the other. alloc makes room for
-// n rows in the columns that are wanted; slots that no source has are for it to leave nil. dst may be nil, for a scan
-// that keeps nothing. The workers come back in the order of the rows.
+// scan fills the columns of dst, a pointer to a table of the model, from sources, one below the other. alloc makes
+// room for n rows in the columns that are wanted; slots that no source has are for it to leave nil. dst may be nil,
+// for a scan that keeps nothing. The workers come back in the order of the rows.
 //
 //  1. Plan every source, cut the plans into parts, and give each part its places: as many as it can have rows.
 //  2. Scan the parts in parallel. Threads, processes and new texts are numbered within the part.
@@ -150,11 +150,13 @@ func (r *reading) report(workers []*worker) {
 func (r *reading) tell(table *sqlite.Table, damage sqlite.Damage, rows int64) {
 	if damage.Pages > 0 && !r.damaged[table] { // a table can be read twice
 		r.damaged[table] = true
-		r.trace.Losses.Add(model.LossUnreadableTable, int64(damage.Pages), fmt.Sprintf("%s: %v; %d rows could be read", table.Name, damage.First, rows))
+		r.trace.Losses.Add(model.LossUnreadableTable, int64(damage.Pages),
+			fmt.Sprintf("%s: %v; %d rows could be read", table.Name, damage.First, rows))
 	}
 }
 
-// settle moves the rows of the parts together, cuts the columns to what was kept, and turns the numbers of parts into rows of the trace.
+// settle moves the rows of the parts together, cuts the columns to what was kept, and turns the numbers of parts into
+// rows of the trace.
 func settle(table model.Table, workers []*worker) {
 	for _, c := range table.Columns {
 		if c.Slice.Len() == 0 {

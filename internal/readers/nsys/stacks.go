@@ -81,7 +81,8 @@ func (r *reading) frame(f frame) model.FrameRow {
 		t := &r.trace.Frames
 		row = model.FrameRow(t.Len())
 		r.frames[f] = row
-		t.Parent, t.Symbol, t.Module = append(t.Parent, f.caller), append(t.Symbol, f.symbol), append(t.Module, f.module)
+		t.Parent, t.Symbol, t.Module = append(t.Parent, f.caller), append(t.Symbol, f.symbol),
+			append(t.Module, f.module)
 	}
 	return row
 }
@@ -100,27 +101,29 @@ func (r *reading) samples() {
 	s := &r.trace.Samples
 	stacks := r.stacks["SAMPLING_CALLCHAINS"]
 	alloc := func(n int, _ func(int) bool) { grow(n, &s.TimeNs, &s.Thread, &s.CPU, &s.Weight, &s.Stack) }
-	r.scan(s, alloc, source{"COMPOSITE_EVENTS", []string{"start", "globalTid", "cpu", "cpuCycles", "id"}, func(w *worker, i int) bool {
-		t, ok := w.time(0)
-		if !ok {
-			return false
-		}
-		s.TimeNs[i], s.Thread[i], s.CPU[i] = t, w.thread(1), w.i32(2, -1)
-		s.Weight[i], s.Stack[i] = w.i64(3, 0), w.stack(stacks, 4)
-		return true
-	}})
+	r.scan(s, alloc, source{"COMPOSITE_EVENTS", []string{"start", "globalTid", "cpu", "cpuCycles", "id"},
+		func(w *worker, i int) bool {
+			t, ok := w.time(0)
+			if !ok {
+				return false
+			}
+			s.TimeNs[i], s.Thread[i], s.CPU[i] = t, w.thread(1), w.i32(2, -1)
+			s.Weight[i], s.Stack[i] = w.i64(3, 0), w.stack(stacks, 4)
+			return true
+		}})
 }
 
 func (r *reading) sched() {
 	s := &r.trace.Sched
 	alloc := func(n int, _ func(int) bool) { grow(n, &s.TimeNs, &s.Thread, &s.CPU, &s.In, &s.State) }
-	r.scan(s, alloc, source{"SCHED_EVENTS", []string{"start", "globalTid", "cpu", "isSchedIn", "threadState"}, func(w *worker, i int) bool {
-		t, ok := w.time(0)
-		if !ok {
-			return false
-		}
-		s.TimeNs[i], s.Thread[i], s.CPU[i] = t, w.thread(1), w.i32(2, -1)
-		s.In[i], s.State[i] = w.i64(3, 0) != 0, w.u8(4)
-		return true
-	}})
+	r.scan(s, alloc, source{"SCHED_EVENTS", []string{"start", "globalTid", "cpu", "isSchedIn", "threadState"},
+		func(w *worker, i int) bool {
+			t, ok := w.time(0)
+			if !ok {
+				return false
+			}
+			s.TimeNs[i], s.Thread[i], s.CPU[i] = t, w.thread(1), w.i32(2, -1)
+			s.In[i], s.State[i] = w.i64(3, 0) != 0, w.u8(4)
+			return true
+		}})
 }

@@ -9,10 +9,12 @@ import (
 
 func (r *reading) syncs() {
 	s := &r.trace.Syncs
-	columns := []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType", "eventId", "eventSyncId"}
+	columns := []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "syncType",
+		"eventId", "eventSyncId"}
 	old := r.schemaBefore(3, 16)
 	alloc := func(n int, _ func(int) bool) {
-		grow(n, &s.StartNs, &s.DurNs, &s.Process, &s.Device, &s.Context, &s.Stream, &s.Kind, &s.Corr, &s.Event, &s.SyncID)
+		grow(n, &s.StartNs, &s.DurNs, &s.Process, &s.Device, &s.Context, &s.Stream, &s.Kind, &s.Corr, &s.Event,
+			&s.SyncID)
 	}
 	r.scan(s, alloc, source{"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, func(w *worker, i int) bool {
 		if !w.span(s.StartNs, s.DurNs, i) {
@@ -118,7 +120,8 @@ func (r *reading) syncKinds() {
 // eventRecords reads recorded events. Before schema 3.24 a record has no time of its own and takes its call's start.
 func (r *reading) eventRecords() {
 	e := &r.trace.EventRecords
-	columns := []string{"timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId", "eventSyncId"}
+	columns := []string{"timestamp", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId",
+		"eventSyncId"}
 	var began map[[2]int64]int64
 	if t := r.db.Table("CUPTI_ACTIVITY_KIND_CUDA_EVENT"); t == nil {
 		return
@@ -153,15 +156,16 @@ func (r *reading) eventRecords() {
 // callStarts is when the calls that record events began, by globalPid and correlation ID.
 func (r *reading) callStarts() map[[2]int64]int64 {
 	out := make(map[[2]int64]int64)
-	r.each("CUPTI_ACTIVITY_KIND_RUNTIME", []string{"globalTid", "correlationId", "nameId", "start"}, func(row *sqlite.Row) {
-		if !strings.Contains(r.string(row, 2), "EventRecord") {
-			return
-		}
-		tid, _ := row.Int(0)
-		corr, _ := row.Int(1)
-		if start, ok := row.Int(3); ok && start >= -maxNs && start <= maxNs {
-			out[[2]int64{tid & processMask, corr}] = start
-		}
-	})
+	r.each("CUPTI_ACTIVITY_KIND_RUNTIME", []string{"globalTid", "correlationId", "nameId", "start"},
+		func(row *sqlite.Row) {
+			if !strings.Contains(r.string(row, 2), "EventRecord") {
+				return
+			}
+			tid, _ := row.Int(0)
+			corr, _ := row.Int(1)
+			if start, ok := row.Int(3); ok && start >= -maxNs && start <= maxNs {
+				out[[2]int64{tid & processMask, corr}] = start
+			}
+		})
 	return out
 }

@@ -16,8 +16,10 @@ func many(b testing.TB, n int) []byte {
 	outer, inner := l.Text("cudaLaunchKernel_v7000"), l.Text("cuLaunchKernel")
 	for i := range n {
 		at, corr := int64(i)*10_000, uint32(i+1)
-		l.row(raw.Call{Start: l.gpu(at + 100), End: l.gpu(at + 4000), Tid: 40, Corr: corr, Name: inner, Driver: 1}, raw.Call{Start: l.gpu(at), End: l.gpu(at + 5000), Tid: 40, Corr: corr, Name: outer})
-		l.row(raw.Kernel{Start: l.gpu(at + 6000), End: l.gpu(at + 15000), Context: 1, Stream: 7, Corr: corr, Name: names[i%3], GridX: 1, BlockX: 32})
+		l.row(raw.Call{Start: l.gpu(at + 100), End: l.gpu(at + 4000), Tid: 40, Corr: corr, Name: inner, Driver: 1},
+			raw.Call{Start: l.gpu(at), End: l.gpu(at + 5000), Tid: 40, Corr: corr, Name: outer})
+		l.row(raw.Kernel{Start: l.gpu(at + 6000), End: l.gpu(at + 15000), Context: 1, Stream: 7, Corr: corr,
+			Name: names[i%3], GridX: 1, BlockX: 32})
 	}
 	return l.end()
 }

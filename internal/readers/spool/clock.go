@@ -15,9 +15,9 @@ type offset struct {
 	pairs   int   // 0: none: the clocks are taken for the same
 }
 
-// offsetOf is how far a clock is behind CLOCK_REALTIME. Pairs that took much longer to read than others do not count; of
-// the rest it is the median, so that one bad pair changes nothing. If that lies within the width of the pairs, the two are one clock,
-// as CUPTI's is on Linux.
+// offsetOf is how far a clock is behind CLOCK_REALTIME. Pairs that took much longer to read than others do not count;
+// of the rest it is the median, so that one bad pair changes nothing. If that lies within the width of the pairs, the
+// two are one clock, as CUPTI's is on Linux.
 func offsetOf(clocks []raw.Clock, other func(raw.Clock) uint64) offset {
 	type pair struct{ addNs, widthNs int64 }
 	var pairs []pair
@@ -62,8 +62,10 @@ func (r *reading) gpuTimes(s *stream) {
 	}
 	t := r.trace
 	for name, times := range map[string][]int64{
-		"Kernels": t.Kernels.StartNs, "Copies": t.Copies.StartNs, "Sets": t.Sets.StartNs, "GraphRuns": t.GraphRuns.StartNs,
-		"Calls": t.Calls.StartNs, "Syncs": t.Syncs.StartNs, "EventRecords": t.EventRecords.TimeNs, "Overheads": t.Overheads.StartNs,
+		"Kernels": t.Kernels.StartNs, "Copies": t.Copies.StartNs, "Sets": t.Sets.StartNs,
+		"GraphRuns": t.GraphRuns.StartNs,
+		"Calls":     t.Calls.StartNs, "Syncs": t.Syncs.StartNs, "EventRecords": t.EventRecords.TimeNs,
+		"Overheads":    t.Overheads.StartNs,
 		"DeviceAllocs": t.DeviceAllocs.TimeNs,
 	} {
 		rows := times[s.rows[name].From:s.rows[name].To]
@@ -81,8 +83,8 @@ func shift(times []int64, addNs int64) {
 	}
 }
 
-// monoTimes brings what the recorder's streams say in CLOCK_MONOTONIC to CLOCK_REALTIME, by the stream's own pairs, or by those of
-// another stream of the same boot.
+// monoTimes brings what the recorder's streams say in CLOCK_MONOTONIC to CLOCK_REALTIME, by the stream's own pairs,
+// or by those of another stream of the same boot.
 func (r *reading) monoTimes() {
 	var unknown []*stream
 	for _, s := range r.streams {
@@ -105,7 +107,8 @@ func (r *reading) monoTimes() {
 		shift(r.trace.Sched.TimeNs[switches.From:switches.To], o.addNs)
 	}
 	if len(unknown) > 0 {
-		r.warn("the clock of samples and context switches cannot be aligned with the rest: no pair of clocks was recorded; they are left out")
+		r.warn("the clock of samples and context switches cannot be aligned with the rest: no pair of clocks was " +
+			"recorded; they are left out")
 		withoutStreams(&r.trace.Samples, "Samples", unknown)
 		withoutStreams(&r.trace.Sched, "Sched", unknown)
 	}
@@ -131,8 +134,8 @@ func withoutStreams(table any, name string, streams []*stream) {
 	}
 }
 
-// maxClockErrorNs is how far clocks may disagree before it is worth a warning: launches into an idle device take a few µs, and
-// a disagreement of this size moves work before its launch.
+// maxClockErrorNs is how far clocks may disagree before it is worth a warning: launches into an idle device take a
+// few µs, and a disagreement of this size moves work before its launch.
 const maxClockErrorNs = 100_000
 
 // clockWords says how well the clocks are aligned.
@@ -155,16 +158,18 @@ func (r *reading) clockWords() {
 		}
 		r.meta("clocks of "+x.what, fmt.Sprintf("aligned to ±%.1f µs by %d pairs", float64(x.o.errorNs)/1e3, x.o.pairs))
 		if x.o.errorNs > maxClockErrorNs {
-			r.warn(fmt.Sprintf("the clocks of %s cannot be aligned better than %.3f ms: what lies closer together than that is in no certain order", x.what, float64(x.o.errorNs)/1e6))
+			r.warn(fmt.Sprintf("the clocks of %s cannot be aligned better than %.3f ms: what lies closer together "+
+				"than that is in no certain order", x.what, float64(x.o.errorNs)/1e6))
 		}
 	}
 }
 
-// maxEarlyNs is how long before the first stream an event can be that is not damaged: an agent's stream begins when it is first
-// written to, some ms after the first events.
+// maxEarlyNs is how long before the first stream an event can be that is not damaged: an agent's stream begins when
+// it is first written to, some ms after the first events.
 const maxEarlyNs = 10_000_000_000
 
-// setEpoch makes time 0 the moment in which the first process began, or its first event if that is earlier: no time is negative.
+// setEpoch makes time 0 the moment in which the first process began, or its first event if that is earlier: no time
+// is negative.
 func (r *reading) setEpoch() {
 	var base int64
 	for _, s := range r.streams {

@@ -6,8 +6,8 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// ownCorrs makes correlation IDs of a stream unique again if CUPTI began to count anew when recording was switched on again:
-// those of each such window are raised by as much as the windows before it used. Times must be CLOCK_REALTIME.
+// ownCorrs makes correlation IDs of a stream unique again if CUPTI began to count anew when recording was switched on
+// again: those of each such window are raised by as much as the windows before it used. Times must be CLOCK_REALTIME.
 func (r *reading) ownCorrs(s *stream) {
 	edges := s.windowEdges()
 	if len(edges) == 0 {
@@ -49,8 +49,10 @@ func (r *reading) ownCorrs(s *stream) {
 		corr    []uint32
 		startNs []int64
 	}{
-		{"Calls", t.Calls.Corr, t.Calls.StartNs}, {"Kernels", t.Kernels.Corr, t.Kernels.StartNs}, {"Copies", t.Copies.Corr, t.Copies.StartNs}, {"Sets", t.Sets.Corr, t.Sets.StartNs},
-		{"GraphRuns", t.GraphRuns.Corr, t.GraphRuns.StartNs}, {"Syncs", t.Syncs.Corr, t.Syncs.StartNs}, {"DeviceAllocs", t.DeviceAllocs.Corr, t.DeviceAllocs.TimeNs},
+		{"Calls", t.Calls.Corr, t.Calls.StartNs}, {"Kernels", t.Kernels.Corr, t.Kernels.StartNs},
+		{"Copies", t.Copies.Corr, t.Copies.StartNs}, {"Sets", t.Sets.Corr, t.Sets.StartNs},
+		{"GraphRuns", t.GraphRuns.Corr, t.GraphRuns.StartNs}, {"Syncs", t.Syncs.Corr, t.Syncs.StartNs},
+		{"DeviceAllocs", t.DeviceAllocs.Corr, t.DeviceAllocs.TimeNs},
 		{"EventRecords", t.EventRecords.Corr, t.EventRecords.TimeNs},
 	} {
 		for i := s.rows[x.name].From; i < s.rows[x.name].To; i++ {

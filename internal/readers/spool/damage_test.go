@@ -31,10 +31,14 @@ func program(t testing.TB) []byte {
 	l.say(l.Flush())
 	l.pop()
 	l.graph()
-	l.row(raw.Overhead{Start: l.gpu(1), End: l.gpu(5), Kind: 1 << 16, Tid: 40}, raw.Memory{Time: l.gpu(4), Bytes: 9, Operation: 2, Kind: 3, Corr: 1, Name: l.Text("m")})
-	l.row(raw.Pool{Time: l.gpu(1)}, raw.Module{Module: 1}, raw.JIT{Start: l.gpu(1), End: l.gpu(2)}, raw.Category{Category: 1, Name: l.Text("c")})
-	l.row(raw.Sync{Start: l.gpu(1), End: l.gpu(2), Kind: 3, Context: 1}, raw.Event{Time: l.gpu(3), Context: 1}, raw.GraphRun{Start: l.gpu(1), End: l.gpu(2), Graph: 4})
-	l.row(raw.Copy{Start: l.gpu(1), End: l.gpu(2), Bytes: 5, Kind: 10, SrcDevice: 0, DstDevice: 1}, raw.Set{Start: l.gpu(1), End: l.gpu(2)})
+	l.row(raw.Overhead{Start: l.gpu(1), End: l.gpu(5), Kind: 1 << 16, Tid: 40},
+		raw.Memory{Time: l.gpu(4), Bytes: 9, Operation: 2, Kind: 3, Corr: 1, Name: l.Text("m")})
+	l.row(raw.Pool{Time: l.gpu(1)}, raw.Module{Module: 1}, raw.JIT{Start: l.gpu(1), End: l.gpu(2)},
+		raw.Category{Category: 1, Name: l.Text("c")})
+	l.row(raw.Sync{Start: l.gpu(1), End: l.gpu(2), Kind: 3, Context: 1}, raw.Event{Time: l.gpu(3), Context: 1},
+		raw.GraphRun{Start: l.gpu(1), End: l.gpu(2), Graph: 4})
+	l.row(raw.Copy{Start: l.gpu(1), End: l.gpu(2), Bytes: 5, Kind: 10, SrcDevice: 0, DstDevice: 1},
+		raw.Set{Start: l.gpu(1), End: l.gpu(2)})
 	return l.end()
 }
 
@@ -50,7 +54,8 @@ func rows(x *model.Trace) map[string]int {
 // TestEveryTable reads a row of every table, and says which have no place.
 func TestEveryTable(t *testing.T) {
 	x := readBytes(t, small(t), reader.Options{})
-	for _, name := range []string{"Kernels", "Copies", "Sets", "GraphRuns", "Calls", "Syncs", "EventRecords", "GraphEvents", "Ranges", "DeviceAllocs", "Samples", "Frames", "Sched", "Counters", "Overheads"} {
+	for _, name := range []string{"Kernels", "Copies", "Sets", "GraphRuns", "Calls", "Syncs", "EventRecords",
+		"GraphEvents", "Ranges", "DeviceAllocs", "Samples", "Frames", "Sched", "Counters", "Overheads"} {
 		if rows(x)[name] == 0 {
 			t.Errorf("%s has no rows", name)
 		}
@@ -76,7 +81,8 @@ func TestCutAtEveryByte(t *testing.T) {
 	chunks := bytes.Count(file, []byte(raw.Magic))
 	for n := range len(file) + 1 {
 		// Every seventh byte, and what is near the end of a chunk; a long test tries every byte.
-		if near := file[max(0, n-8):min(len(file), n+8)]; !golden.IsLong() && n%7 > 0 && n < len(file) && !bytes.Contains(near, []byte(raw.Magic)) {
+		if near := file[max(0, n-8):min(len(file), n+8)]; !golden.IsLong() && n%7 > 0 && n < len(file) &&
+			!bytes.Contains(near, []byte(raw.Magic)) {
 			continue
 		}
 		x, err := tryRead(file[:n], reader.Options{})
@@ -92,8 +98,10 @@ func TestCutAtEveryByte(t *testing.T) {
 		if err := model.Check(x); err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
-		for name, have := range before { // calls and samples can also lose rows: the driver's inside the runtime's, those without a clock
-			if got := rows(x)[name]; got < have && name != "Calls" && name != "Samples" && name != "Sched" && name != "Ranges" {
+		// calls and samples can also lose rows: the driver's inside the runtime's, those without a clock
+		for name, have := range before {
+			if got := rows(x)[name]; got < have && name != "Calls" && name != "Samples" && name != "Sched" &&
+				name != "Ranges" {
 				t.Fatalf("%d bytes: %d rows of %s, with fewer bytes %d", n, got, name, have)
 			}
 		}
@@ -161,7 +169,8 @@ func TestSlowNames(t *testing.T) {
 	l := newLoop(t, 40, nil)
 	bomb := "_Z1fI" + strings.Repeat("1AIS", 4000) // nested substitutions
 	for i := range 2000 {
-		l.row(raw.Kernel{Start: l.gpu(1), End: l.gpu(2), Name: l.Text(fmt.Sprintf("_Z1fI1AIiS0_S0_S0_EE%dv%s", i, bomb[:100]))})
+		l.row(raw.Kernel{Start: l.gpu(1), End: l.gpu(2),
+			Name: l.Text(fmt.Sprintf("_Z1fI1AIiS0_S0_S0_EE%dv%s", i, bomb[:100]))})
 	}
 	x := readBytes(t, l.end(), reader.Options{})
 	bytes := 0
@@ -176,14 +185,17 @@ func TestSlowNames(t *testing.T) {
 // TestManyStreams reads a file of nothing but beginnings of streams.
 func TestManyStreams(t *testing.T) {
 	const streams = 20_000
-	one := reseal(append(append([]byte(raw.Magic), make([]byte, 4)...), append([]byte{12, 0, 0, 0}, append(make([]byte, 20), `{"format":1}`...)...)...))
+	one := reseal(append(append([]byte(raw.Magic), make([]byte, 4)...),
+		append([]byte{12, 0, 0, 0}, append(make([]byte, 20), `{"format":1}`...)...)...))
 	file := bytes.Repeat(one, streams)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	x := readBytes(t, file, reader.Options{})
 	runtime.ReadMemStats(&after)
-	if len(x.Processes) != streams || len(x.Warnings) != 1 || after.TotalAlloc-before.TotalAlloc > 64*uint64(len(file)) {
-		t.Errorf("%d processes; %d bytes allocated for a file of %d", len(x.Processes), after.TotalAlloc-before.TotalAlloc, len(file))
+	if len(x.Processes) != streams || len(x.Warnings) != 1 ||
+		after.TotalAlloc-before.TotalAlloc > 64*uint64(len(file)) {
+		t.Errorf("%d processes; %d bytes allocated for a file of %d", len(x.Processes),
+			after.TotalAlloc-before.TotalAlloc, len(file))
 	}
 }
 

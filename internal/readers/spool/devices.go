@@ -9,8 +9,8 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// places makes devices, contexts and streams of what the processes say of theirs, and gives what two processes call the same
-// and is not the same numbers of their own.
+// places makes devices, contexts and streams of what the processes say of theirs, and gives what two processes call
+// the same and is not the same numbers of their own.
 func (r *reading) places() {
 	r.devices()
 	type key struct{ context, stream uint32 }
@@ -19,13 +19,17 @@ func (r *reading) places() {
 		for _, c := range s.contexts {
 			if k := (key{context: c.Context, stream: raw.None}); !seen[k] {
 				seen[k] = true
-				r.trace.Contexts = append(r.trace.Contexts, model.Context{Process: s.process, Device: s.device(c.Device), ID: c.Context, NullStream: c.NullStream})
+				r.trace.Contexts = append(r.trace.Contexts,
+					model.Context{Process: s.process, Device: s.device(c.Device), ID: c.Context,
+						NullStream: c.NullStream})
 			}
 		}
 		for _, c := range s.cudaStreams {
 			if k := (key{c.Context, c.Stream}); !seen[k] {
 				seen[k] = true
-				r.trace.Streams = append(r.trace.Streams, model.Stream{Process: s.process, Context: c.Context, ID: c.Stream, Priority: int32(c.Priority), Flags: int32(c.Flags)})
+				r.trace.Streams = append(r.trace.Streams,
+					model.Stream{Process: s.process, Context: c.Context, ID: c.Stream, Priority: int32(c.Priority),
+						Flags: int32(c.Flags)})
 			}
 		}
 	}
@@ -33,8 +37,8 @@ func (r *reading) places() {
 	r.ownStreams()
 }
 
-// A numbering gives GPUs numbers. A number is a process' own CUDA ordinal; where two processes mean different GPUs by one
-// (CUDA_VISIBLE_DEVICES), as their UUIDs say, the later one gets the next free number.
+// A numbering gives GPUs numbers. A number is a process' own CUDA ordinal; where two processes mean different GPUs by
+// one (CUDA_VISIBLE_DEVICES), as their UUIDs say, the later one gets the next free number.
 type numbering struct {
 	byUUID map[string]uint32
 	taken  map[uint32]bool
@@ -93,9 +97,12 @@ func (r *reading) devices() {
 func (r *reading) deviceOf(s *stream, d raw.Device, number uint32, uuid string) model.Device {
 	small := func(v uint32) int32 { return int32(min(v, 1<<31-1)) }
 	return model.Device{
-		Ordinal: number, Name: r.string(s, d.Name), UUID: uuid, ComputeMajor: small(d.Major), ComputeMinor: small(d.Minor), SMs: small(d.SMs), WarpSize: small(d.Warp),
-		ClockHz: int64(d.ClockKHz) * 1000, MemoryBytes: int64(min(d.Memory, 1<<62)), BandwidthBps: int64(min(d.BandwidthKBs, 1<<52)) * 1000, L2Bytes: int64(d.L2),
-		SharedPerSM: int64(d.SharedPerSM), RegistersPerSM: int64(d.RegistersPerSM), ThreadsPerSM: int64(small(d.WarpsPerSM)) * int64(small(d.Warp)),
+		Ordinal: number, Name: r.string(s, d.Name), UUID: uuid, ComputeMajor: small(d.Major),
+		ComputeMinor: small(d.Minor), SMs: small(d.SMs), WarpSize: small(d.Warp),
+		ClockHz: int64(d.ClockKHz) * 1000, MemoryBytes: int64(min(d.Memory, 1<<62)),
+		BandwidthBps: int64(min(d.BandwidthKBs, 1<<52)) * 1000, L2Bytes: int64(d.L2),
+		SharedPerSM: int64(d.SharedPerSM), RegistersPerSM: int64(d.RegistersPerSM),
+		ThreadsPerSM: int64(small(d.WarpsPerSM)) * int64(small(d.Warp)),
 	}
 }
 
@@ -111,7 +118,8 @@ func (s *stream) device(ordinal uint32) uint32 {
 func (r *reading) renumber(s *stream) {
 	t := r.trace
 	for name, columns := range map[string][][]uint32{
-		"Kernels": {t.Kernels.Device}, "Copies": {t.Copies.Device, t.Copies.SrcDevice, t.Copies.DstDevice}, "Sets": {t.Sets.Device}, "GraphRuns": {t.GraphRuns.Device},
+		"Kernels": {t.Kernels.Device}, "Copies": {t.Copies.Device, t.Copies.SrcDevice, t.Copies.DstDevice},
+		"Sets": {t.Sets.Device}, "GraphRuns": {t.GraphRuns.Device},
 		"EventRecords": {t.EventRecords.Device}, "DeviceAllocs": {t.DeviceAllocs.Device},
 	} {
 		for _, column := range columns {
@@ -160,12 +168,13 @@ func (r *reading) syncDevices() {
 // A lane is a stream of a device, which the model's readers take for one queue.
 type lane struct{ device, stream uint32 }
 
-// ownStreams gives a stream that a process has on a device where another process has one of that number a number that is free
-// there: CUPTI numbers streams within a process.
+// ownStreams gives a stream that a process has on a device where another process has one of that number a number that
+// is free there: CUPTI numbers streams within a process.
 func (r *reading) ownStreams() {
 	owner, most := make(map[lane]model.ProcessRow), make(map[uint32]uint32)
 	changed := make(map[model.ProcessRow]map[lane]uint32)
-	tables := []*model.Activity{&r.trace.Kernels.Activity, &r.trace.Copies.Activity, &r.trace.Sets.Activity, &r.trace.GraphRuns.Activity}
+	tables := []*model.Activity{&r.trace.Kernels.Activity, &r.trace.Copies.Activity, &r.trace.Sets.Activity,
+		&r.trace.GraphRuns.Activity}
 	if len(r.streams) < 2 {
 		return
 	}
@@ -238,5 +247,6 @@ func (r *reading) movedStreams(changed map[model.ProcessRow]map[lane]uint32) {
 	for _, lanes := range changed {
 		moved += len(lanes)
 	}
-	r.meta("streams renumbered", fmt.Sprintf("%d: processes that share a device use the same numbers for streams of their own", moved))
+	r.meta("streams renumbered", fmt.Sprintf("%d: processes that share a device use the same numbers for streams "+
+		"of their own", moved))
 }

@@ -141,8 +141,8 @@ func (s *stream) kernelName(r *reading, id uint32) kernelName {
 	return n
 }
 
-// kernelName is the forms of the name that CUPTI gives, which is mangled. What demangling makes of names is bounded: a name
-// of a few bytes can stand for one of any length.
+// kernelName is the forms of the name that CUPTI gives, which is mangled. What demangling makes of names is bounded:
+// a name of a few bytes can stand for one of any length.
 func (r *reading) kernelName(text model.StringID) kernelName {
 	n, ok := r.names[text]
 	if ok {
@@ -159,8 +159,8 @@ func (r *reading) kernelName(text model.StringID) kernelName {
 	return n
 }
 
-// demangledRatio is how much longer than mangled names all demangled ones together may be, beyond the first MiB. Of PyTorch's
-// kernels they are 1.2 times as long.
+// demangledRatio is how much longer than mangled names all demangled ones together may be, beyond the first MiB. Of
+// PyTorch's kernels they are 1.2 times as long.
 const demangledRatio = 16
 
 func (r *reading) copies(s *stream, c *raw.Chunk) {
@@ -189,7 +189,8 @@ func (r *reading) graphRuns(s *stream, c *raw.Chunk) {
 }
 
 // graphDone is what a row of graph says.
-var graphDone = [...]string{"", "graph created", "graph cloned", "graph node created", "graph node cloned", "executable graph created", "executable graph destroyed"}
+var graphDone = [...]string{"", "graph created", "graph cloned", "graph node created", "graph node cloned",
+	"executable graph created", "executable graph destroyed"}
 
 func (r *reading) graphEvents(s *stream, c *raw.Chunk) {
 	t := &r.trace.GraphEvents
@@ -202,7 +203,8 @@ func (r *reading) graphEvents(s *stream, c *raw.Chunk) {
 		if n := raw.At[uint32](what, i); n < uint32(len(graphDone)) {
 			name = graphDone[n]
 		}
-		t.Thread, t.Name = append(t.Thread, r.thread(s, raw.At[uint32](tid, i))), append(t.Name, r.trace.Strings.Intern(name))
+		t.Thread, t.Name = append(t.Thread, r.thread(s, raw.At[uint32](tid, i))),
+			append(t.Name, r.trace.Strings.Intern(name))
 	}
 	t.Class = raw.Append(t.Class, what, c.Count, 0)
 	t.Graph = raw.Append(t.Graph, c.Column("graph"), c.Count, 0)

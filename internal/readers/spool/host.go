@@ -29,8 +29,8 @@ func (r *reading) calls(s *stream, c *raw.Chunk) {
 	t.Return = raw.Append(t.Return, c.Column("result"), c.Count, 0)
 }
 
-// dropNested marks the driver's calls that lie inside a runtime's call of the same thread and correlation ID: that is one
-// call, of which CUPTI tells twice.
+// dropNested marks the driver's calls that lie inside a runtime's call of the same thread and correlation ID: that is
+// one call, of which CUPTI tells twice.
 func (r *reading) dropNested(rows span, calls *callIndex) {
 	t := &r.trace.Calls
 	for i := rows.From; i < rows.To; i++ {
@@ -116,8 +116,8 @@ func (r *reading) events(s *stream, c *raw.Chunk) {
 	}
 }
 
-// eventTimes gives an event the start of the call that records it where CUPTI gave no time, which it does only from 12.8 on
-// and if asked. One without a call either keeps 0 and is left out at the end.
+// eventTimes gives an event the start of the call that records it where CUPTI gave no time, which it does only from
+// 12.8 on and if asked. One without a call either keeps 0 and is left out at the end.
 func (r *reading) eventTimes(rows span, calls *callIndex) {
 	t := &r.trace.EventRecords
 	for i := rows.From; i < rows.To; i++ {
@@ -127,7 +127,8 @@ func (r *reading) eventTimes(rows span, calls *callIndex) {
 		if call := calls.find(t.Corr[i]); call >= 0 {
 			t.TimeNs[i] = r.trace.Calls.StartNs[call]
 		} else {
-			r.trace.Losses.Add(model.LossBadTime, 1, fmt.Sprintf("event: correlation %d has no time and no call", t.Corr[i]))
+			r.trace.Losses.Add(model.LossBadTime, 1,
+				fmt.Sprintf("event: correlation %d has no time and no call", t.Corr[i]))
 		}
 	}
 }
@@ -146,8 +147,8 @@ func (r *reading) withoutTime() {
 	}
 }
 
-// recorded finds, for each wait for an event, the call that recorded it last before the wait was called: that is what CUDA
-// waits for. CUPTI says so itself from 12.8 on.
+// recorded finds, for each wait for an event, the call that recorded it last before the wait was called: that is what
+// CUDA waits for. CUPTI says so itself from 12.8 on.
 func (r *reading) recorded(syncs, events span, calls *callIndex) {
 	type event struct {
 		context, id uint32
@@ -177,7 +178,8 @@ func (r *reading) recorded(syncs, events span, calls *callIndex) {
 			continue
 		}
 		list := records[event{t.Context[i], t.Event[i]}]
-		n, _ := slices.BinarySearchFunc(list, c.StartNs[call], func(x record, ns int64) int { return int(min(max(x.ns-ns, -1), 1)) })
+		n, _ := slices.BinarySearchFunc(list, c.StartNs[call],
+			func(x record, ns int64) int { return int(min(max(x.ns-ns, -1), 1)) })
 		if n > 0 {
 			t.RecordCorr[i] = list[n-1].corr
 		}

@@ -71,7 +71,8 @@ func (r *reading) finish(lost raw.Lost) {
 	r.collectives()
 }
 
-// info says where the capture comes from: by the recorder's stream what was run, by the first process with kernels the rest.
+// info says where the capture comes from: by the recorder's stream what was run, by the first process with kernels
+// the rest.
 func (r *reading) info() {
 	info := &r.trace.Info
 	info.Producer, info.Schema, info.Rank = "lacuna record", fmt.Sprint(raw.Format), -1
@@ -152,22 +153,29 @@ func (r *reading) accounts() {
 		all.NVTX, all.NvtxNs, all.Callbacks = all.NVTX+a.NVTX, all.NvtxNs+a.NvtxNs, all.Callbacks+a.Callbacks
 		all.CallbackNs, all.WriterNs = all.CallbackNs+a.CallbackNs, all.WriterNs+a.WriterNs
 		if n := count(a.Dropped) + count(a.CuptiDropped); n > 0 {
-			r.trace.Losses.Add(model.LossDropped, n, fmt.Sprintf("%s: %d by CUPTI, %d by the agent", s.name(), a.CuptiDropped, a.Dropped))
+			r.trace.Losses.Add(model.LossDropped, n,
+				fmt.Sprintf("%s: %d by CUPTI, %d by the agent", s.name(), a.CuptiDropped, a.Dropped))
 			if share := float64(n) / (float64(n) + float64(a.Records)); share > noticeShare {
-				r.warn(fmt.Sprintf("%s: %.1f %% of the records were dropped, because they came faster than they could be written: GPU time is missing, and idle time is too large by it; give the agent more memory (--memory) or record fewer kinds (--kinds)",
+				r.warn(fmt.Sprintf("%s: %.1f %% of the records were dropped, because they came faster than they "+
+					"could be written: GPU time is missing, and idle time is too large by it; give the agent more "+
+					"memory (--memory) or record fewer kinds (--kinds)",
 					s.name(), 100*share))
 			}
 		}
 		r.trace.Losses.Add(model.LossZeroTime, count(a.Unfinished), fmt.Sprintf("%s: CUPTI gave no end", s.name()))
-		if missing := count(a.Launched) - count(a.Kernels); a.Launched > a.Kernels && float64(missing) > noticeShare*float64(a.Launched) && !r.graphs(s) && a.Dropped+a.CuptiDropped == 0 {
-			r.trace.Losses.Add(lossNoKernel, missing, fmt.Sprintf("%s: %d launches, %d kernels", s.name(), a.Launched, a.Kernels))
+		if missing := count(a.Launched) - count(a.Kernels); a.Launched > a.Kernels &&
+			float64(missing) > noticeShare*float64(a.Launched) && !r.graphs(s) && a.Dropped+a.CuptiDropped == 0 {
+			r.trace.Losses.Add(lossNoKernel, missing,
+				fmt.Sprintf("%s: %d launches, %d kernels", s.name(), a.Launched, a.Kernels))
 		}
 	}
 	if all.NVTX > 0 && all.NvtxNs > 0 { // 0: so few that none was timed
-		r.meta("cost of NVTX", fmt.Sprintf("%.0f ns each of %d events", float64(all.NvtxNs)/float64(all.NVTX), all.NVTX))
+		r.meta("cost of NVTX", fmt.Sprintf("%.0f ns each of %d events", float64(all.NvtxNs)/float64(all.NVTX),
+			all.NVTX))
 	}
 	if all.Callbacks > 0 && all.CallbackNs > 0 {
-		r.meta("cost of callbacks", fmt.Sprintf("%.0f ns each of %d", float64(all.CallbackNs)/float64(all.Callbacks), all.Callbacks))
+		r.meta("cost of callbacks", fmt.Sprintf("%.0f ns each of %d", float64(all.CallbackNs)/float64(all.Callbacks),
+			all.Callbacks))
 	}
 	if all.WriterNs > 0 {
 		r.meta("cost of writing", fmt.Sprintf("%.3f s of CPU time", float64(all.WriterNs)/1e9))

@@ -13,8 +13,8 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// TestOpenBefore: of a range that was open when the window began, as the ID of its push says, only what is still open stays: a
-// part of a step is no step.
+// TestOpenBefore: of a range that was open when the window began, as the ID of its push says, only what is still open
+// stays: a part of a step is no step.
 func TestOpenBefore(t *testing.T) {
 	l := newLoop(t, 40, nil)
 	at := func(ms int64, what uint8, id uint64, name string) {
@@ -35,7 +35,8 @@ func TestOpenBefore(t *testing.T) {
 	for i, name := range x.Ranges.Name {
 		got = append(got, fmt.Sprint(x.Strings.Text(name), " ", x.Ranges.DurNs[i]/1e6))
 	}
-	if want := []string{fmt.Sprint("epoch ", int64(model.OpenDurNs)/1e6), "forward 2", "step 6 4"}; !slices.Equal(got, want) {
+	if want := []string{fmt.Sprint("epoch ", int64(model.OpenDurNs)/1e6), "forward 2", "step 6 4"}; !slices.Equal(got,
+		want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if n := x.Losses.Count(lossUnopened); n != 2 {
@@ -47,7 +48,8 @@ func TestOpenBefore(t *testing.T) {
 func TestNVTX(t *testing.T) {
 	l := newLoop(t, 40, nil)
 	at := func(ms int64, what uint8, tid uint32, id uint64, name string) {
-		l.row(raw.NVTX{Time: l.real(ms * 1e6), What: what, Tid: tid, ID: id, Name: l.Text(name), Category: 9, Payload: math.Float64bits(2.5), PayloadType: 3})
+		l.row(raw.NVTX{Time: l.real(ms * 1e6), What: what, Tid: tid, ID: id, Name: l.Text(name), Category: 9,
+			Payload: math.Float64bits(2.5), PayloadType: 3})
 	}
 	at(1, raw.NVTXPush, 40, 0, "outer")
 	at(2, raw.NVTXPush, 40, 0, "inner")
@@ -69,7 +71,8 @@ func TestNVTX(t *testing.T) {
 	var got []string
 	r := &x.Ranges
 	for i, name := range r.Name {
-		line := map[model.RangeKind]string{model.RangePushPop: "push ", model.RangeStartEnd: "start "}[r.Kind[i]] + x.Strings.Text(name)
+		line := map[model.RangeKind]string{model.RangePushPop: "push ", model.RangeStartEnd: "start "}[r.Kind[i]] +
+			x.Strings.Text(name)
 		if r.DurNs[i] == model.OpenDurNs {
 			line += " open"
 		} else {
@@ -83,7 +86,8 @@ func TestNVTX(t *testing.T) {
 			t.Errorf("category %d, payload %q", r.Category[i], x.Strings.Text(r.Payload[i]))
 		}
 	}
-	want := []string{"push outer open", "start from here to there6ms elsewhere", "push inner2ms", "push other thread2ms", "start never ends open", "push outer6ms"}
+	want := []string{"push outer open", "start from here to there6ms elsewhere", "push inner2ms",
+		"push other thread2ms", "start never ends open", "push outer6ms"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -136,7 +140,8 @@ func TestDevices(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Writer = w
-		l.row(raw.Device{UUID: w.Text(uuid), Name: w.Text("GPU")}, raw.Context{Context: 1}, raw.Stream{Context: 1, Stream: 7})
+		l.row(raw.Device{UUID: w.Text(uuid), Name: w.Text("GPU")}, raw.Context{Context: 1},
+			raw.Stream{Context: 1, Stream: 7})
 		l.kernel("k", 1000)
 		file = append(file, l.end()...)
 	}
@@ -147,7 +152,8 @@ func TestDevices(t *testing.T) {
 	if want := []uint32{0, 1, 0}; !slices.Equal(x.Kernels.Device, want) {
 		t.Errorf("kernels on devices %v", x.Kernels.Device)
 	}
-	if want := []uint32{7, 7, 8}; !slices.Equal(x.Kernels.Stream, want) { // the third process shares the first one's GPU
+	// the third process shares the first one's GPU
+	if want := []uint32{7, 7, 8}; !slices.Equal(x.Kernels.Stream, want) {
 		t.Errorf("kernels on streams %v", x.Kernels.Stream)
 	}
 	if x.Contexts[1].Device != 1 {
@@ -161,10 +167,12 @@ func TestRanks(t *testing.T) {
 	two := training(t, 50, 2, map[string]string{"RANK": "0", "WORLD_SIZE": "2"})
 	whole := readBytes(t, append(append(slices.Clone(one), two...), recorder(t, 40, 5_000_000)...), reader.Options{})
 	parts := model.ByRank(whole)
-	if whole.Info.Merged != 2 || len(parts) != 2 || parts[0].Info.Rank != 0 || parts[1].Info.Rank != 1 || parts[0].Info.World != 2 {
+	if whole.Info.Merged != 2 || len(parts) != 2 || parts[0].Info.Rank != 0 || parts[1].Info.Rank != 1 ||
+		parts[0].Info.World != 2 {
 		t.Fatalf("%d parts of %+v", len(parts), whole.Info)
 	}
-	if n := parts[0].Info.Events + parts[1].Info.Events; n != whole.Info.Events || parts[1].Info.Events < int64(parts[1].Kernels.Len()) {
+	if n := parts[0].Info.Events + parts[1].Info.Events; n != whole.Info.Events ||
+		parts[1].Info.Events < int64(parts[1].Kernels.Len()) {
 		t.Errorf("%d events in parts, %d in the file", n, whole.Info.Events)
 	}
 	for i, file := range [][]byte{two, one} {
@@ -172,16 +180,19 @@ func TestRanks(t *testing.T) {
 		if err := model.Check(parts[i]); err != nil {
 			t.Error(err)
 		}
-		for _, name := range []string{"Kernels", "Copies", "Sets", "Calls", "Syncs", "EventRecords", "Ranges", "Marks", "GraphEvents"} {
+		for _, name := range []string{"Kernels", "Copies", "Sets", "Calls", "Syncs", "EventRecords", "Ranges", "Marks",
+			"GraphEvents"} {
 			if have, want := rows(parts[i])[name], rows(alone)[name]; have != want || want == 0 {
 				t.Errorf("rank %d: %d rows of %s, alone %d", i, have, name, want)
 			}
 		}
-		if !slices.Equal(parts[i].Kernels.DurNs, alone.Kernels.DurNs) || !slices.Equal(parts[i].Kernels.Corr, alone.Kernels.Corr) {
+		if !slices.Equal(parts[i].Kernels.DurNs, alone.Kernels.DurNs) ||
+			!slices.Equal(parts[i].Kernels.Corr, alone.Kernels.Corr) {
 			t.Errorf("rank %d: other kernels", i)
 		}
 	}
-	if parts[0].Sched.Len() != 0 || parts[1].Sched.Len() != 10 || parts[0].Samples.Len() != 5 { // the shell's are of no rank
+	// the shell's are of no rank
+	if parts[0].Sched.Len() != 0 || parts[1].Sched.Len() != 10 || parts[0].Samples.Len() != 5 {
 		t.Errorf("switches %d and %d, samples %d", parts[0].Sched.Len(), parts[1].Sched.Len(), parts[0].Samples.Len())
 	}
 	if alone := readBytes(t, one, reader.Options{}); len(model.ByRank(alone)) != 1 || model.ByRank(alone)[0] != alone {
@@ -189,12 +200,13 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestNCCL finds the collectives of kernels in the payloads of NCCL's ranges: those of calls come with their beginning, that of
-// making a communicator with its end.
+// TestNCCL finds the collectives of kernels in the payloads of NCCL's ranges: those of calls come with their
+// beginning, that of making a communicator with its end.
 func TestNCCL(t *testing.T) {
 	l := newLoop(t, 40, map[string]string{"RANK": "1", "WORLD_SIZE": "4"})
 	at := func(what uint8, name, payload string) {
-		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: l.pid, Domain: 1, What: what, Name: l.Text(name), Extended: l.Text(payload)})
+		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: l.pid, Domain: 1, What: what, Name: l.Text(name),
+			Extended: l.Text(payload)})
 	}
 	at(raw.NVTXPush, "ncclCommInitRank", "")
 	l.nowNs += 1_000_000
@@ -211,17 +223,20 @@ func TestNCCL(t *testing.T) {
 	for _, need := range []model.Parts{0, model.PartOps | model.PartRanges | model.PartKernels | model.PartCalls} {
 		x := readBytes(t, file, reader.Options{Need: need})
 		c := &x.Collectives
-		if c.Len() != 2 || c.InBytes[0] != 1<<20 || c.OutBytes[1] != 4<<20 || c.GroupSize[0] != 4 || x.Strings.Text(c.Group[0]) != "0x1234" || x.Strings.Text(c.Name[0]) != "all_gather" {
+		if c.Len() != 2 || c.InBytes[0] != 1<<20 || c.OutBytes[1] != 4<<20 || c.GroupSize[0] != 4 ||
+			x.Strings.Text(c.Group[0]) != "0x1234" || x.Strings.Text(c.Name[0]) != "all_gather" {
 			t.Errorf("need %b: %+v", need, c)
 		}
-		if want := []model.CollectiveRow{model.NoCollective, 0, model.NoCollective, 1}; !slices.Equal(x.Kernels.Collective, want) {
+		if want := []model.CollectiveRow{model.NoCollective, 0, model.NoCollective,
+			1}; !slices.Equal(x.Kernels.Collective, want) {
 			t.Errorf("need %b: kernels are of %v", need, x.Kernels.Collective)
 		}
 		if has := x.Ranges.Payload != nil; has != (need == 0) {
 			t.Errorf("need %b: payloads %v", need, has)
 		}
 	}
-	if x := readBytes(t, file, reader.Options{Need: model.PartKernels | model.PartRanges}); x.Collectives.Len() != 0 || x.Ranges.Payload != nil {
+	if x := readBytes(t, file, reader.Options{Need: model.PartKernels | model.PartRanges}); x.Collectives.Len() != 0 ||
+		x.Ranges.Payload != nil {
 		t.Error("collectives were not asked for")
 	}
 }
@@ -232,8 +247,10 @@ func TestRanksWhateverIsRead(t *testing.T) {
 	loader.push("load")
 	loader.nowNs += 1_000_000
 	loader.pop()
-	file := slices.Concat(training(t, 40, 2, map[string]string{"RANK": "0", "WORLD_SIZE": "2"}), loader.end(), training(t, 50, 3, map[string]string{"RANK": "1", "WORLD_SIZE": "2"}))
-	for _, need := range []model.Parts{0, model.PartKernels, model.PartRanges, model.PartCalls, model.PartCopies, model.PartSamples} {
+	file := slices.Concat(training(t, 40, 2, map[string]string{"RANK": "0", "WORLD_SIZE": "2"}), loader.end(),
+		training(t, 50, 3, map[string]string{"RANK": "1", "WORLD_SIZE": "2"}))
+	for _, need := range []model.Parts{0, model.PartKernels, model.PartRanges, model.PartCalls, model.PartCopies,
+		model.PartSamples} {
 		parts := model.ByRank(readBytes(t, file, reader.Options{Need: need}))
 		if len(parts) != 2 || parts[0].Info.Rank != 0 || parts[1].Info.Rank != 1 || parts[1].Info.Command == "" {
 			t.Errorf("need %b: %d parts", need, len(parts))
@@ -249,7 +266,8 @@ func TestRanksWhateverIsRead(t *testing.T) {
 func member(t *testing.T, pid uint32, env map[string]string, payloads ...string) []byte {
 	l := newLoop(t, pid, env)
 	for _, p := range payloads {
-		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: pid, Domain: 1, What: raw.NVTXPush, Name: l.Text("ncclCommInitRankConfig")})
+		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: pid, Domain: 1, What: raw.NVTXPush,
+			Name: l.Text("ncclCommInitRankConfig")})
 		l.nowNs += 1_000_000
 		l.row(raw.NVTX{Time: l.real(l.nowNs), Tid: pid, Domain: 1, What: raw.NVTXPop, Extended: l.Text(p)})
 	}
@@ -270,12 +288,19 @@ func TestRanksOfNCCL(t *testing.T) {
 		parts int
 		warns bool
 	}{
-		{"a program that starts its own", slices.Concat(member(t, 40, nil, inComm(9, 1, 2)), member(t, 50, nil, inComm(9, 0, 2))), []int32{1, 0}, 2, false},
-		{"the larger communicator", slices.Concat(member(t, 40, nil, inComm(8, 0, 2), inComm(9, 2, 3)), member(t, 50, nil, inComm(8, 1, 2), inComm(9, 1, 3)), member(t, 60, nil, inComm(9, 0, 3))), []int32{2, 1, 0}, 3, false},
-		{"a launcher's word goes first", slices.Concat(member(t, 40, map[string]string{"RANK": "4"}, inComm(9, 1, 2)), member(t, 50, map[string]string{"RANK": "5"}, inComm(9, 0, 2))), []int32{4, 5}, 2, false},
-		{"a helper on the GPU", slices.Concat(member(t, 30, nil), member(t, 40, nil, inComm(9, 1, 2)), member(t, 50, nil, inComm(9, 0, 2))), []int32{-1, 1, 0}, 2, false},
-		{"two jobs beside each other", slices.Concat(member(t, 40, nil, inComm(9, 0, 1)), member(t, 50, nil, inComm(7, 0, 1))), []int32{-1, -1}, 1, true},
-		{"ranks that cannot be", slices.Concat(member(t, 40, nil, inComm(9, 0, 2)), member(t, 50, nil, inComm(9, 0, 2))), []int32{-1, -1}, 1, true},
+		{"a program that starts its own", slices.Concat(member(t, 40, nil, inComm(9, 1, 2)),
+			member(t, 50, nil, inComm(9, 0, 2))), []int32{1, 0}, 2, false},
+		{"the larger communicator", slices.Concat(member(t, 40, nil, inComm(8, 0, 2), inComm(9, 2, 3)),
+			member(t, 50, nil, inComm(8, 1, 2), inComm(9, 1, 3)), member(t, 60, nil, inComm(9, 0, 3))),
+			[]int32{2, 1, 0}, 3, false},
+		{"a launcher's word goes first", slices.Concat(member(t, 40, map[string]string{"RANK": "4"}, inComm(9, 1, 2)),
+			member(t, 50, map[string]string{"RANK": "5"}, inComm(9, 0, 2))), []int32{4, 5}, 2, false},
+		{"a helper on the GPU", slices.Concat(member(t, 30, nil), member(t, 40, nil, inComm(9, 1, 2)),
+			member(t, 50, nil, inComm(9, 0, 2))), []int32{-1, 1, 0}, 2, false},
+		{"two jobs beside each other", slices.Concat(member(t, 40, nil, inComm(9, 0, 1)),
+			member(t, 50, nil, inComm(7, 0, 1))), []int32{-1, -1}, 1, true},
+		{"ranks that cannot be", slices.Concat(member(t, 40, nil, inComm(9, 0, 2)),
+			member(t, 50, nil, inComm(9, 0, 2))), []int32{-1, -1}, 1, true},
 		{"one process", member(t, 40, nil, inComm(9, 0, 1)), []int32{-1}, 1, false},
 		{"no NCCL", slices.Concat(member(t, 40, nil), member(t, 50, nil)), []int32{-1, -1}, 1, true},
 	} {
@@ -285,7 +310,8 @@ func TestRanksOfNCCL(t *testing.T) {
 			for _, p := range x.Processes {
 				ranks = append(ranks, p.Rank)
 			}
-			if n := len(model.ByRank(x)); n != tt.parts || !slices.Equal(ranks, tt.ranks) || (len(x.Warnings) > 0) != tt.warns {
+			if n := len(model.ByRank(x)); n != tt.parts || !slices.Equal(ranks, tt.ranks) ||
+				(len(x.Warnings) > 0) != tt.warns {
 				t.Errorf("%s, need %b: ranks %v, %d parts, warnings %q", tt.name, need, ranks, n, x.Warnings)
 			}
 		}

@@ -106,13 +106,15 @@ func (r *reading) streamWords(s *stream, said *sayings) {
 	for _, n := range s.notes {
 		switch n.Kind {
 		case "refused":
-			said.add(fmt.Sprintf("no GPU work was recorded: %s; end that tool, or have it record", because(n.Why, "another tool has CUPTI")), s)
+			said.add(fmt.Sprintf("no GPU work was recorded: %s; end that tool, or have it record",
+				because(n.Why, "another tool has CUPTI")), s)
 		case "yielded":
 			said.add("no GPU work was recorded: --yield leaves CUPTI to others", s)
 		case "taken", "calls", "graphs", "nvtx", "chain", "loss", "clock":
 			said.add(because(n.Why, n.Kind), s)
 		case "full":
-			said.add(fmt.Sprintf("for a while the spool could not be written (%s): what was recorded then is lost", because(n.Why, "the disk was full")), s)
+			said.add(fmt.Sprintf("for a while the spool could not be written (%s): what was recorded then is lost",
+				because(n.Why, "the disk was full")), s)
 		case raw.NoteLost:
 			r.damaged(n.LostNote, s.name())
 		}
@@ -140,13 +142,15 @@ func (r *reading) beginWords() {
 		}
 	}
 	if agents > 0 && waited == agents {
-		r.warn("recording never began: what it waited for did not come (lacuna record start, the steps of --steps, --delay, or with --window profiler cudaProfilerStart)")
+		r.warn("recording never began: what it waited for did not come (lacuna record start, the steps of --steps, " +
+			"--delay, or with --window profiler cudaProfilerStart)")
 	}
 	switch {
 	case nobodys == 1:
 		r.warn("the beginning of a process' stream is damaged: which process it was is not known")
 	case nobodys > 1:
-		r.warn(fmt.Sprintf("the beginnings of %d processes' streams are damaged: which processes they were is not known", nobodys))
+		r.warn(fmt.Sprintf("the beginnings of %d processes' streams are damaged: which processes they were is "+
+			"not known", nobodys))
 	}
 }
 
@@ -170,20 +174,24 @@ func because(why, otherwise string) string {
 // damaged counts what of a stream is damaged, as Pack noted it.
 func (r *reading) damaged(l raw.LostNote, where string) {
 	if l.Bytes > 0 || l.Chunks > 0 {
-		r.trace.Losses.Add(model.LossUnreadableTable, max(l.Chunks, 1), fmt.Sprintf("%s: %d chunks, %d bytes", where, l.Chunks, l.Bytes))
+		r.trace.Losses.Add(model.LossUnreadableTable, max(l.Chunks, 1),
+			fmt.Sprintf("%s: %d chunks, %d bytes", where, l.Chunks, l.Bytes))
 	}
 	if l.Cut > 0 {
-		r.trace.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("%s: the last %d bytes of its spool are the beginning of a chunk", where, l.Cut))
+		r.trace.Losses.Add(model.LossTruncated, 1,
+			fmt.Sprintf("%s: the last %d bytes of its spool are the beginning of a chunk", where, l.Cut))
 	}
 }
 
 // scanned counts what the scan of the file lost.
 func (r *reading) scanned(l raw.Lost) {
 	if l.Bytes > 0 || l.Chunks > 0 {
-		r.trace.Losses.Add(model.LossUnreadableTable, max(l.Chunks, l.Places), fmt.Sprintf("%d chunks; %d bytes from byte %d on", l.Chunks, l.Bytes, l.First))
+		r.trace.Losses.Add(model.LossUnreadableTable, max(l.Chunks, l.Places),
+			fmt.Sprintf("%d chunks; %d bytes from byte %d on", l.Chunks, l.Bytes, l.First))
 	}
 	if l.Unexplained > 0 {
-		r.trace.Losses.Add(model.LossUnreadableTable, l.Unexplained, "chunks whose rows are not as long as their table says")
+		r.trace.Losses.Add(model.LossUnreadableTable, l.Unexplained,
+			"chunks whose rows are not as long as their table says")
 	}
 	switch {
 	case l.Why != nil:

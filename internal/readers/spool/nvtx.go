@@ -12,7 +12,8 @@ import (
 )
 
 // What this reader can meet beside what all can.
-const lossUnopened model.LossCode = "unopened-range" // the end of a range that began before recording did, or whose beginning was dropped
+// the end of a range that began before recording did, or whose beginning was dropped
+const lossUnopened model.LossCode = "unopened-range"
 
 // An nvtxRow is a row of nvtx, its texts resolved.
 type nvtxRow struct {
@@ -55,7 +56,8 @@ type pairing struct {
 	stacks  map[[2]uint32]*stack // by tid and domain
 	started map[uint64]int       // rows of Ranges, by ID
 	ends    map[uint64]nvtxRow   // ends whose start comes later in the file: threads hand their rows over in turn
-	before  []nvtxRow            // pushes of ranges that were open when the window began; those that ended since have no ID
+	// pushes of ranges that were open when the window began; those that ended since have no ID
+	before []nvtxRow
 }
 
 // ranges pairs pushes with pops, and starts with ends. The rows of one thread are in the order of their calls; those of
@@ -64,7 +66,8 @@ func (r *reading) ranges(s *stream) {
 	if len(s.nvtxRows) == 0 {
 		return
 	}
-	p := pairing{r: r, s: s, first: r.trace.Ranges.Len(), domains: r.domainRows(s), stacks: make(map[[2]uint32]*stack), started: make(map[uint64]int), ends: make(map[uint64]nvtxRow)}
+	p := pairing{r: r, s: s, first: r.trace.Ranges.Len(), domains: r.domainRows(s), stacks: make(map[[2]uint32]*stack),
+		started: make(map[uint64]int), ends: make(map[uint64]nvtxRow)}
 	edges := s.windowEdges()
 	for _, row := range s.nvtxRows {
 		n, found := slices.BinarySearch(edges, row.timeNs)
@@ -97,8 +100,8 @@ func (r *reading) ranges(s *stream) {
 	p.stillOpen()
 }
 
-// windowEdges is where one window of recording ends and the next begins: between their times, since the rows of a window
-// carry times of just around them.
+// windowEdges is where one window of recording ends and the next begins: between their times, since the rows of a
+// window carry times of just around them.
 func (s *stream) windowEdges() []int64 {
 	var edges []int64
 	var offNs int64
@@ -131,7 +134,8 @@ func (p *pairing) add(row nvtxRow, kind model.RangeKind) int {
 
 // linksNCCL says whether the payloads of NCCL's ranges are to be made Collectives, which are one of PartOps.
 func (r *reading) linksNCCL() bool {
-	return r.opt.Wants(model.PartOps) && r.opt.Wants(model.PartRanges) && r.opt.Wants(model.PartKernels) && r.opt.Wants(model.PartCalls)
+	return r.opt.Wants(model.PartOps) && r.opt.Wants(model.PartRanges) && r.opt.Wants(model.PartKernels) &&
+		r.opt.Wants(model.PartCalls)
 }
 
 // collectives makes them of NCCL's ranges, when the trace is finished.
@@ -149,7 +153,8 @@ func (p *pairing) close(i int, end nvtxRow) {
 	t := &p.r.trace.Ranges
 	dur := end.timeNs - t.StartNs[i]
 	if dur < 0 {
-		p.r.trace.Losses.Add(model.LossNegative, 1, fmt.Sprintf("nvtx: a range on thread %d ends %d ns before it starts", end.tid, -dur))
+		p.r.trace.Losses.Add(model.LossNegative, 1,
+			fmt.Sprintf("nvtx: a range on thread %d ends %d ns before it starts", end.tid, -dur))
 		dur = 0
 	}
 	t.DurNs[i] = dur
@@ -164,7 +169,8 @@ func (p *pairing) close(i int, end nvtxRow) {
 func (p *pairing) push(row nvtxRow) {
 	key := [2]uint32{row.tid, row.domain}
 	st := p.stacks[key]
-	if st == nil || st.window != row.window { // what was open when the last window ended stays so: the agent pushes it again
+	// what was open when the last window ended stays so: the agent pushes it again
+	if st == nil || st.window != row.window {
 		st = &stack{window: row.window}
 		p.stacks[key] = st
 	}
@@ -185,7 +191,8 @@ func (p *pairing) pop(row nvtxRow) {
 	last := len(st.open) - 1
 	if i := st.open[last]; i >= 0 {
 		p.close(i, row)
-	} else { // its length within the window is not its length: a step or a loader's range of a moment would be judged by it
+	} else {
+		// its length within the window is not its length: a step or a loader's range of a moment would be judged by it
 		p.before[^i].id = 0
 		p.unopened(1)
 	}
@@ -227,7 +234,8 @@ func (p *pairing) stillOpen() {
 	t := &p.r.trace.Ranges
 	for i := p.first; i < t.Len(); i++ {
 		if t.DurNs[i] == model.OpenDurNs {
-			p.r.trace.Losses.Add(model.LossUnclosed, 1, fmt.Sprintf("%.60q in %s", p.r.trace.Strings.Text(t.Name[i]), p.s.name()))
+			p.r.trace.Losses.Add(model.LossUnclosed, 1,
+				fmt.Sprintf("%.60q in %s", p.r.trace.Strings.Text(t.Name[i]), p.s.name()))
 		}
 	}
 }
@@ -240,7 +248,8 @@ func (r *reading) domainRows(s *stream) map[uint32]model.DomainRow {
 			continue // told again at the beginning of each window
 		}
 		rows[d.Domain] = model.DomainRow(len(r.trace.Domains))
-		r.trace.Domains = append(r.trace.Domains, model.Domain{Process: s.process, ID: int64(d.Domain), Name: r.string(s, d.Name)})
+		r.trace.Domains = append(r.trace.Domains, model.Domain{Process: s.process, ID: int64(d.Domain),
+			Name: r.string(s, d.Name)})
 	}
 	return rows
 }

@@ -49,7 +49,8 @@ func (r *reading) samples(s *stream, c *raw.Chunk) {
 		if !ok {
 			row = model.NoFrame
 		}
-		t.Thread, t.Stack = append(t.Thread, r.people.of(raw.At[uint32](pid, i), raw.At[uint32](tid, i))), append(t.Stack, row)
+		t.Thread, t.Stack = append(t.Thread, r.people.of(raw.At[uint32](pid, i), raw.At[uint32](tid, i))),
+			append(t.Stack, row)
 	}
 }
 
@@ -62,7 +63,8 @@ func (r *reading) frames(s *stream, c *raw.Chunk) {
 		}
 		s.frameRows[f.Frame] = model.FrameRow(t.Len())
 		t.Parent = append(t.Parent, parent)
-		t.Symbol, t.Module = append(t.Symbol, r.text(s, uint32(f.Symbol))), append(t.Module, r.text(s, uint32(f.Module)))
+		t.Symbol, t.Module = append(t.Symbol, r.text(s, uint32(f.Symbol))),
+			append(t.Module, r.text(s, uint32(f.Module)))
 	}
 }
 
@@ -79,8 +81,8 @@ func (r *reading) switches(_ *stream, c *raw.Chunk) {
 	}
 }
 
-// meet finds the rows of the threads that the recorder speaks of, and names those that were met. A process that has no spool
-// of its own, because it uses neither CUDA nor NVTX, gets a row.
+// meet finds the rows of the threads that the recorder speaks of, and names those that were met. A process that has
+// no spool of its own, because it uses neither CUDA nor NVTX, gets a row.
 func (r *reading) meet() {
 	processes := make(map[uint32]*stream) // the last to begin, of those that had a pid one after the other
 	for _, s := range r.streams {
@@ -133,7 +135,8 @@ func (r *reading) tracks(s *stream, c *raw.Chunk) {
 			continue
 		}
 		s.trackRows[t.Track] = uint32(len(r.trace.Tracks))
-		r.trace.Tracks = append(r.trace.Tracks, model.CounterTrack{Name: r.string(s, t.Name), Unit: r.string(s, t.Unit), Device: t.Device, Thread: model.NoThread})
+		r.trace.Tracks = append(r.trace.Tracks, model.CounterTrack{Name: r.string(s, t.Name),
+			Unit: r.string(s, t.Unit), Device: t.Device, Thread: model.NoThread})
 		r.trackUUIDs = append(r.trackUUIDs, r.string(s, t.UUID))
 	}
 }
@@ -152,8 +155,8 @@ func (r *reading) counters(s *stream, c *raw.Chunk) {
 	}
 }
 
-// trackDevices gives tracks, which have NVML's numbers of GPUs, CUDA's, by UUID. GPUs that the program does not see are left
-// out; if it sees none, because it did not use CUDA, NVML's numbers stay.
+// trackDevices gives tracks, which have NVML's numbers of GPUs, CUDA's, by UUID. GPUs that the program does not see
+// are left out; if it sees none, because it did not use CUDA, NVML's numbers stay.
 func (r *reading) trackDevices() {
 	ordinals := make(map[string]uint32)
 	for _, d := range r.trace.Devices {

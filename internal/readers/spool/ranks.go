@@ -8,7 +8,8 @@ import (
 )
 
 // rankNames is how launchers tell a process its rank and how many there are, the surest first.
-var rankNames = [][2]string{{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}}
+var rankNames = [][2]string{{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}}
 
 // rankOf is a process' rank and how many there are; -1 and 0: it has none.
 func rankOf(env map[string]string) (rank, world int32) {
@@ -65,7 +66,9 @@ func (r *reading) warnOfOne() {
 		}
 	}
 	if n > 1 {
-		r.warn(fmt.Sprintf("%d processes used GPUs and none says which rank it is: they are read as one program, so that a step has the kernels and calls of all; with RANK and WORLD_SIZE in their environment, as torchrun sets them, they are distinguished", n))
+		r.warn(fmt.Sprintf("%d processes used GPUs and none says which rank it is: they are read as one program, "+
+			"so that a step has the kernels and calls of all; with RANK and WORLD_SIZE in their environment, as "+
+			"torchrun sets them, they are distinguished", n))
 	}
 }
 
@@ -85,8 +88,9 @@ func (r *reading) members(s *stream, c *raw.Chunk) {
 	}
 }
 
-// ranksOfNCCL is the ranks of processes whose launcher did not say them, as in a program that starts its own processes: those in
-// the largest communicator that at least two processes with kernels made together, each with a rank of its own.
+// ranksOfNCCL is the ranks of processes whose launcher did not say them, as in a program that starts its own
+// processes: those in the largest communicator that at least two processes with kernels made together, each with a
+// rank of its own.
 func (r *reading) ranksOfNCCL() map[*stream]nccl.Member {
 	type made struct {
 		of    map[*stream]nccl.Member
@@ -118,7 +122,8 @@ func (r *reading) ranksOfNCCL() map[*stream]nccl.Member {
 	}
 	var best *made
 	for _, name := range names {
-		if c := comms[name]; !c.twice && len(c.of) == len(c.ranks) && len(c.of) > 1 && (best == nil || len(c.of) > len(best.of)) {
+		if c := comms[name]; !c.twice && len(c.of) == len(c.ranks) && len(c.of) > 1 &&
+			(best == nil || len(c.of) > len(best.of)) {
 			best = c
 		}
 	}

@@ -1,5 +1,5 @@
-// Package spool reads the captures of lacuna record: the spools that the agent and the recorder write, one or many, plain
-// or packed as one file. The files themselves are internal/capture/spool's; here is what their rows mean.
+// Package spool reads the captures of lacuna record: the spools that the agent and the recorder write, one or many,
+// plain or packed as one file. The files themselves are internal/capture/spool's; here is what their rows mean.
 package spool
 
 import (
@@ -17,17 +17,18 @@ var Format = reader.Format{
 	Name:  "spool",
 	Title: "lacuna record's capture or spool",
 	Doc: `
-What lacuna record writes: a .lacuna file, or the .spool files that it is packed from, also while the program still runs, after it was
-killed, and several in one file as cat makes it. Kernels, copies, memsets, synchronisation, events, CUDA graphs, runtime and
-driver calls, memory, NVTX, threads, counters of NVML, CPU samples with call chains, context switches, CUPTI's overhead.
+What lacuna record writes: a .lacuna file, or the .spool files that it is packed from, also while the program still
+runs, after it was killed, and several in one file as cat makes it. Kernels, copies, memsets, synchronisation, events,
+CUDA graphs, runtime and driver calls, memory, NVTX, threads, counters of NVML, CPU samples with call chains, context
+switches, CUPTI's overhead.
 
 NVTX's payloads of NCCL's calls say how large the messages of its kernels are, and of which communicator and peer.
 
-The rank of a process comes from its launcher's variables (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID), else from the
-NCCL communicator that the processes created together. A file with several ranks is split.
+The rank of a process comes from its launcher's variables (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID), else
+from the NCCL communicator that the processes created together. A file with several ranks is split.
 
-A driver call inside a runtime call of the same correlation ID is left out: it is the same call. Damaged parts are skipped and
-counted.`,
+A driver call inside a runtime call of the same correlation ID is left out: it is the same call. Damaged parts are
+skipped and counted.`,
 	Clock: clock,
 	Files: "*.lacuna, *.spool, *.spool.zst",
 	Maker: "lacuna record",
@@ -46,7 +47,8 @@ calls: one callback.`,
 	Read:  read,
 }
 
-const clock = "ns since the first process began or its first event, on CLOCK_REALTIME; CUPTI's and CLOCK_MONOTONIC's times by pairs taken every few seconds"
+const clock = "ns since the first process began or its first event, on CLOCK_REALTIME; CUPTI's and " +
+	"CLOCK_MONOTONIC's times by pairs taken every few seconds"
 
 func sniff(head []byte) int {
 	switch {
@@ -77,7 +79,8 @@ type reading struct {
 
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
 	r := &reading{
-		ctx: ctx, opt: opt, trace: &model.Trace{Loaded: opt.Need}, names: make(map[model.StringID]kernelName), room: 1 << 20,
+		ctx: ctx, opt: opt, trace: &model.Trace{Loaded: opt.Need}, names: make(map[model.StringID]kernelName),
+		room:   1 << 20,
 		passed: make(map[string]int64), people: newPeople(),
 	}
 	if opt.Need == 0 {
@@ -98,7 +101,8 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 	}
 	if len(r.streams) == 0 {
 		l := s.Lost()
-		return nil, fmt.Errorf("%s: is a damaged capture of lacuna record: of %d bytes none are a whole chunk; the spools of the processes may still lie beside it",
+		return nil, fmt.Errorf("%s: is a damaged capture of lacuna record: of %d bytes none are a whole chunk; the "+
+			"spools of the processes may still lie beside it",
 			src.Path, l.Bytes+l.Cut)
 	}
 	r.finish(s.Lost())
@@ -135,7 +139,8 @@ func (r *reading) chunk(c *raw.Chunk) {
 // table reads the rows of a table that is wanted. A table is known by its name: numbers are the stream's.
 func (r *reading) table(s *stream, c *raw.Chunk) {
 	const calls = model.PartCalls | model.PartSyncs // an event without a time of its own takes its call's
-	switch c.Table.Name {                           // what says which rank a process is, whatever is read: all commands must find the same ranks in a file
+	// what says which rank a process is, whatever is read: all commands must find the same ranks in a file
+	switch c.Table.Name {
 	case "nvtx":
 		r.members(s, c)
 	case "kernel", "graph_run":
@@ -162,7 +167,10 @@ func (r *reading) table(s *stream, c *raw.Chunk) {
 		{"switch", model.PartSched, r.switches},
 		{"frame", model.PartSamples, r.frames},
 		{"track", model.PartCounters, r.tracks},
-		{"stream", 0, func(s *stream, c *raw.Chunk) { s.cudaStreams = append(s.cudaStreams, raw.Rows[raw.Stream](c)...) }},
+		{"stream", 0, func(s *stream, c *raw.Chunk) {
+			s.cudaStreams = append(s.cudaStreams,
+				raw.Rows[raw.Stream](c)...)
+		}},
 		{"context", 0, func(s *stream, c *raw.Chunk) { s.contexts = append(s.contexts, raw.Rows[raw.Context](c)...) }},
 		{"device", 0, func(s *stream, c *raw.Chunk) { s.devices = append(s.devices, raw.Rows[raw.Device](c)...) }},
 		{"domain", 0, func(s *stream, c *raw.Chunk) { s.domains = append(s.domains, raw.Rows[raw.Domain](c)...) }},

@@ -19,11 +19,13 @@ import (
 
 // TestLoop reads a training loop: what of it is in the trace, and where.
 func TestLoop(t *testing.T) {
-	file := append(training(t, 40, 3, map[string]string{"RANK": "2", "WORLD_SIZE": "8"}), recorder(t, 40, 10_000_000)...)
+	file := append(training(t, 40, 3, map[string]string{"RANK": "2", "WORLD_SIZE": "8"}),
+		recorder(t, 40, 10_000_000)...)
 	x := readBytes(t, file, reader.Options{})
 	text := x.Strings.Text
 	info := x.Info
-	if info.Producer != "lacuna record 0.1.0" || info.Schema != "1" || info.Host != "node7" || info.CUPTI != 130000 || info.Driver != 13000 ||
+	if info.Producer != "lacuna record 0.1.0" || info.Schema != "1" || info.Host != "node7" || info.CUPTI != 130000 ||
+		info.Driver != 13000 ||
 		info.Cores != 8 || info.Graphs != model.GraphsByNode ||
 		info.Rank != 2 || info.World != 8 || info.Command != "python train.py" || info.Format != "spool" {
 		t.Errorf("info %+v", info)
@@ -35,11 +37,13 @@ func TestLoop(t *testing.T) {
 	if n := k.Len(); n != 3*40+3 {
 		t.Fatalf("%d kernels", n)
 	}
-	if text(k.Name[0]) != "void gemm_tile<128, 64>(float const*, float const*, float*, int)" && text(k.Name[0]) != "gemm_tile<128, 64>(float const*, float const*, float*, int)" ||
+	if text(k.Name[0]) != "void gemm_tile<128, 64>(float const*, float const*, float*, int)" &&
+		text(k.Name[0]) != "gemm_tile<128, 64>(float const*, float const*, float*, int)" ||
 		text(k.Short[0]) != "gemm_tile" || text(k.Mangled[0]) != gemm || text(k.Name[1]) != "triton_poi_fused_add_0" {
 		t.Errorf("names %q %q %q", text(k.Name[0]), text(k.Short[0]), text(k.Mangled[0]))
 	}
-	if k.GridX[0] != 132 || k.GridY[0] != 2 || k.BlockX[0] != 256 || k.Registers[0] != 64 || k.StaticShared[0] != 1024 || k.DynShared[0] != 2048 || k.LocalBytes[0] != 77 || k.Stream[0] != 7 {
+	if k.GridX[0] != 132 || k.GridY[0] != 2 || k.BlockX[0] != 256 || k.Registers[0] != 64 ||
+		k.StaticShared[0] != 1024 || k.DynShared[0] != 2048 || k.LocalBytes[0] != 77 || k.Stream[0] != 7 {
 		t.Error("the launch configuration is another")
 	}
 	if last := k.Len() - 1; k.Graph[last] != 3 || k.GraphNode[last] != 3<<32+2 || k.Graph[0] != model.NoGraph {
@@ -63,16 +67,19 @@ func TestLoop(t *testing.T) {
 // testLoopHost looks at copies, waits and ranges.
 func testLoopHost(t *testing.T, x *model.Trace) {
 	c, y, e := &x.Copies, &x.Syncs, &x.EventRecords
-	if c.Len() != 3 || c.Kind[0] != model.CopyHtoD || c.Src[0] != model.MemPinned || c.Dst[0] != model.MemDevice || c.Bytes[0] != 8<<20 || c.Stream[0] != 13 || c.SrcDevice[0] != model.NoDevice {
+	if c.Len() != 3 || c.Kind[0] != model.CopyHtoD || c.Src[0] != model.MemPinned || c.Dst[0] != model.MemDevice ||
+		c.Bytes[0] != 8<<20 || c.Stream[0] != 13 || c.SrcDevice[0] != model.NoDevice {
 		t.Errorf("copies %+v", c)
 	}
 	if x.Sets.Len() != 3 || x.Sets.Mem[0] != model.MemDevice || x.Sets.Bytes[0] != 4096 {
 		t.Errorf("sets %+v", x.Sets)
 	}
-	if y.Len() != 6 || y.Kind[0] != model.SyncStreamWait || y.Kind[1] != model.SyncStream || y.Device[1] != 0 || y.Event[1] != model.NoCorr || y.SyncID[0] != e.SyncID[0] || y.SyncID[0] == 0 || y.SyncID[2] == y.SyncID[0] {
+	if y.Len() != 6 || y.Kind[0] != model.SyncStreamWait || y.Kind[1] != model.SyncStream || y.Device[1] != 0 ||
+		y.Event[1] != model.NoCorr || y.SyncID[0] != e.SyncID[0] || y.SyncID[0] == 0 || y.SyncID[2] == y.SyncID[0] {
 		t.Errorf("syncs %+v", y)
 	}
-	if e.Len() != 3 || e.Device[0] != 0 || e.Stream[0] != 13 || e.TimeNs[0] <= 0 || e.TimeNs[0] >= y.StartNs[0] { // of its call: the event has no time
+	// of its call: the event has no time
+	if e.Len() != 3 || e.Device[0] != 0 || e.Stream[0] != 13 || e.TimeNs[0] <= 0 || e.TimeNs[0] >= y.StartNs[0] {
 		t.Errorf("events %+v", e)
 	}
 	var names []string
@@ -83,7 +90,8 @@ func testLoopHost(t *testing.T, x *model.Trace) {
 			t.Errorf("range %d: kind %d, %d ns", i, r.Kind[i], r.DurNs[i])
 		}
 	}
-	if want := []string{"step_0", "load", "loss", "step_1", "load", "loss", "step_2", "load", "loss"}; !slices.Equal(names, want) {
+	if want := []string{"step_0", "load", "loss", "step_1", "load", "loss", "step_2", "load",
+		"loss"}; !slices.Equal(names, want) {
 		t.Errorf("ranges %q", names)
 	}
 	if m := &x.Marks; m.Len() != 3 || x.Strings.Text(m.Name[0]) != "saved" || x.Domains[m.Domain[0]].Name != "NCCL" {
@@ -92,7 +100,8 @@ func testLoopHost(t *testing.T, x *model.Trace) {
 	if g := &x.GraphEvents; g.Len() != 1 || x.Strings.Text(g.Name[0]) != "executable graph created" || g.Exec[0] != 3 {
 		t.Errorf("graph events %+v", g)
 	}
-	if d := x.Devices; len(d) != 1 || d[0].Name != "NVIDIA H200" || d[0].UUID != "GPU-1" || d[0].ClockHz != 1_980_000_000 || d[0].BandwidthBps != 4_800_000_000_000 || d[0].ThreadsPerSM != 2048 {
+	if d := x.Devices; len(d) != 1 || d[0].Name != "NVIDIA H200" || d[0].UUID != "GPU-1" ||
+		d[0].ClockHz != 1_980_000_000 || d[0].BandwidthBps != 4_800_000_000_000 || d[0].ThreadsPerSM != 2048 {
 		t.Errorf("devices %+v", d)
 	}
 	if len(x.Contexts) != 1 || x.Contexts[0].NullStream != 7 || len(x.Streams) != 2 || x.Streams[1].Flags != 1 {
@@ -103,7 +112,8 @@ func testLoopHost(t *testing.T, x *model.Trace) {
 // testLoopRecorder looks at what the recorder saw.
 func testLoopRecorder(t *testing.T, x *model.Trace) {
 	s, w, c := &x.Samples, &x.Sched, &x.Counters
-	if s.Len() != 20 || s.TimeNs[0] != 999_970 || x.Strings.Text(x.Frames.Symbol[s.Stack[0]]) != "load" || x.Frames.Parent[s.Stack[0]] != 0 || s.Weight[0] != 1_000_000 {
+	if s.Len() != 20 || s.TimeNs[0] != 999_970 || x.Strings.Text(x.Frames.Symbol[s.Stack[0]]) != "load" ||
+		x.Frames.Parent[s.Stack[0]] != 0 || s.Weight[0] != 1_000_000 {
 		t.Errorf("samples %+v of %+v", s, x.Frames)
 	}
 	if th := x.Threads[s.Thread[0]]; th.Tid != 40 || th.Name != "trainer" || x.Processes[th.Process].Rank != 2 {
@@ -115,7 +125,8 @@ func testLoopRecorder(t *testing.T, x *model.Trace) {
 	if w.Len() != 20 || w.In[0] || !w.In[1] || w.State[0] != 1 || x.Threads[w.Thread[0]].Name != "pt_data_worker" {
 		t.Errorf("switches %+v", w)
 	}
-	if len(x.Tracks) != 1 || x.Tracks[0].Device != 0 || x.Tracks[0].Unit != "MHz" || c.Len() != 10 || c.Value[0] != 1980 || c.TimeNs[0] != 1_000_000 {
+	if len(x.Tracks) != 1 || x.Tracks[0].Device != 0 || x.Tracks[0].Unit != "MHz" || c.Len() != 10 ||
+		c.Value[0] != 1980 || c.TimeNs[0] != 1_000_000 {
 		t.Errorf("tracks %+v, counters %+v", x.Tracks, c)
 	}
 }
@@ -206,12 +217,14 @@ func TestEventsOfOldCUPTI(t *testing.T) {
 		records = append(records, corr)
 		start := l.nowNs
 		corr = l.call("cudaStreamWaitEvent", 1000)
-		l.row(raw.Sync{Start: l.gpu(start), End: l.gpu(l.nowNs), Kind: 2, Context: 1, Stream: 7, Corr: corr, Event: 5, SyncID: ^uint64(0)})
+		l.row(raw.Sync{Start: l.gpu(start), End: l.gpu(l.nowNs), Kind: 2, Context: 1, Stream: 7, Corr: corr, Event: 5,
+			SyncID: ^uint64(0)})
 		waits = append(waits, corr)
 	}
 	l.row(raw.Event{Context: 1, Stream: 13, Corr: 4_000_000, Event: 5, SyncID: ^uint64(0)}) // without a call
 	x := readBytes(t, l.end(), reader.Options{})
-	if !slices.Equal(x.Syncs.RecordCorr, records) || !slices.Equal(x.Syncs.Corr, waits) || x.EventRecords.Len() != 3 || x.Losses.Count(model.LossBadTime) != 1 {
+	if !slices.Equal(x.Syncs.RecordCorr, records) || !slices.Equal(x.Syncs.Corr, waits) || x.EventRecords.Len() != 3 ||
+		x.Losses.Count(model.LossBadTime) != 1 {
 		t.Errorf("waits for %v, want %v; losses %+v", x.Syncs.RecordCorr, records, x.Losses.All())
 	}
 }
@@ -220,7 +233,8 @@ func TestEventsOfOldCUPTI(t *testing.T) {
 func TestClocks(t *testing.T) {
 	pairs := func(adds ...int64) (out []raw.Clock) {
 		for i, a := range adds {
-			out = append(out, raw.Clock{GPU: raw.GPU(1e15 + i*1e9), Real: raw.Real(1e15 + int64(i)*1e9 + a), Width: 100})
+			out = append(out, raw.Clock{GPU: raw.GPU(1e15 + i*1e9), Real: raw.Real(1e15 + int64(i)*1e9 + a),
+				Width: 100})
 		}
 		return out
 	}
@@ -231,9 +245,13 @@ func TestClocks(t *testing.T) {
 		add    int64
 		within int64
 	}{
-		{"none", nil, 0, 0}, {"one clock", pairs(30, 60, -20), 0, 150}, {"another", pairs(5e6, 5e6+20, 5e6-20), 5e6, 100},
-		{"one pair is read slowly", wide, 5e6, 100}, {"one pair of many is wrong", pairs(5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 9e9), 5e6, 100},
-		{"of three one", pairs(5e6, 5e6, 9e6), 5e6, 5e6}, {"CUPTI was not there", []raw.Clock{{Real: 5, Width: 1}}, 0, 0},
+		{"none", nil, 0, 0}, {"one clock", pairs(30, 60, -20), 0, 150},
+		{"another", pairs(5e6, 5e6+20, 5e6-20), 5e6, 100},
+		{"one pair is read slowly", wide, 5e6, 100},
+		{"one pair of many is wrong", pairs(5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6, 5e6,
+			5e6, 5e6, 5e6, 5e6, 5e6, 9e9), 5e6, 100},
+		{"of three one", pairs(5e6, 5e6, 9e6), 5e6, 5e6},
+		{"CUPTI was not there", []raw.Clock{{Real: 5, Width: 1}}, 0, 0},
 	} {
 		if o := offsetOf(tt.clocks, gpuClock); o.addNs != tt.add || o.errorNs > tt.within {
 			t.Errorf("%s: %+v, want %d within %d", tt.name, o, tt.add, tt.within)
@@ -242,8 +260,9 @@ func TestClocks(t *testing.T) {
 	l := newLoop(t, 40, nil)
 	l.kernel("k", 1000)
 	kernel := l.nowNs
-	l.row(raw.Event{Corr: 1, Device: raw.None}, raw.Event{Corr: 99, Device: raw.None}) // without a time, and one without a call too
-	for i := range 9 {                                                                 // CUPTI's clock is 3 s behind
+	// without a time, and one without a call too
+	l.row(raw.Event{Corr: 1, Device: raw.None}, raw.Event{Corr: 99, Device: raw.None})
+	for i := range 9 { // CUPTI's clock is 3 s behind
 		l.row(raw.Clock{GPU: l.gpu(int64(i)), Real: l.real(3e9 + int64(i)), Width: 60})
 	}
 	x := readBytes(t, l.end(), reader.Options{})
@@ -253,7 +272,8 @@ func TestClocks(t *testing.T) {
 	if e := &x.EventRecords; e.Len() != 1 || e.TimeNs[0] != 3e9 {
 		t.Errorf("events at %v", e.TimeNs)
 	}
-	if !strings.Contains(strings.Join(x.Warnings, ";"), "cannot be aligned better than") { // the loop's own pairs say that it is not
+	// the loop's own pairs say that it is not
+	if !strings.Contains(strings.Join(x.Warnings, ";"), "cannot be aligned better than") {
 		t.Errorf("warnings %q", x.Warnings)
 	}
 }
@@ -301,10 +321,15 @@ func TestNotes(t *testing.T) {
 		fields string
 		want   string
 	}{
-		{"refused", `{"code":39,"why":"CUPTI serves one client at a time, and parca has it","holder":"parca"}`, "process 40 (python3.12): no GPU work was recorded: CUPTI serves one client at a time, and parca has it; end that tool, or have it record"},
+		{"refused", `{"code":39,"why":"CUPTI serves one client at a time, and parca has it","holder":"parca"}`,
+			"process 40 (python3.12): no GPU work was recorded: CUPTI serves one client at a time, and parca has " +
+				"it; end that tool, or have it record"},
 		{"yielded", `{}`, "process 40 (python3.12): no GPU work was recorded: --yield leaves CUPTI to others"},
-		{"state", `{"state":"failed","why":"no libcupti"}`, "process 40 (python3.12): GPU work could not be recorded: no libcupti"},
-		{"full", `{"errno":28,"why":"No space left on device"}`, "process 40 (python3.12): for a while the spool could not be written (No space left on device): what was recorded then is lost"},
+		{"state", `{"state":"failed","why":"no libcupti"}`,
+			"process 40 (python3.12): GPU work could not be recorded: no libcupti"},
+		{"full", `{"errno":28,"why":"No space left on device"}`,
+			"process 40 (python3.12): for a while the spool could not be written (No space left on device): what " +
+				"was recorded then is lost"},
 		{"taken", `{"why":"another tool uses CUPTI"}`, "process 40 (python3.12): another tool uses CUPTI"},
 		{"state", `{"state":"stopped"}`, ""},
 		{"of another version", `{"why":5}`, ""},
@@ -347,7 +372,8 @@ func TestAccounts(t *testing.T) {
 		l.say(l.Note("end", nil))
 		l.say(l.Close())
 		x := readBytes(t, l.out.Bytes(), reader.Options{})
-		if n := x.Losses.Count(tt.code); n != tt.count || len(x.Losses.All()) != b2i(tt.code != "") || len(x.Warnings) != b2i(tt.warns) {
+		if n := x.Losses.Count(tt.code); n != tt.count || len(x.Losses.All()) != b2i(tt.code != "") ||
+			len(x.Warnings) != b2i(tt.warns) {
 			t.Errorf("%+v: losses %+v, warnings %q", tt.account, x.Losses.All(), x.Warnings)
 		}
 	}
@@ -363,7 +389,8 @@ func b2i(b bool) int {
 // TestBadTimes leaves out what has no usable time, and counts it.
 func TestBadTimes(t *testing.T) {
 	l := newLoop(t, 40, nil)
-	l.row(raw.Kernel{Start: l.gpu(5), End: l.gpu(9), Stream: 1}, raw.Kernel{End: 7}, raw.Kernel{Start: l.gpu(5)}, raw.Kernel{Start: l.gpu(9), End: l.gpu(5), Stream: 2},
+	l.row(raw.Kernel{Start: l.gpu(5), End: l.gpu(9), Stream: 1}, raw.Kernel{End: 7}, raw.Kernel{Start: l.gpu(5)},
+		raw.Kernel{Start: l.gpu(9), End: l.gpu(5), Stream: 2},
 		raw.Kernel{Start: 1 << 63, End: 1 << 63}, raw.Kernel{Start: l.gpu(20), End: l.gpu(21), Stream: 3})
 	x := readBytes(t, l.end(), reader.Options{})
 	if k := &x.Kernels; !slices.Equal(k.Stream, []uint32{1, 2, 3}) || !slices.Equal(k.DurNs, []int64{4, 0, 1}) {
@@ -381,12 +408,15 @@ func TestEpochOfNobody(t *testing.T) {
 	file := training(t, 40, 2, nil)
 	file[40] ^= 1
 	x := readBytes(t, file, reader.Options{})
-	if x.Kernels.Len() != 83 || x.Epoch.UnixNs != 0 || !x.Epoch.Unix || x.Losses.Count(model.LossUnreadableTable) != 1 || !strings.Contains(strings.Join(x.Warnings, ";"), "is damaged") {
+	if x.Kernels.Len() != 83 || x.Epoch.UnixNs != 0 || !x.Epoch.Unix ||
+		x.Losses.Count(model.LossUnreadableTable) != 1 ||
+		!strings.Contains(strings.Join(x.Warnings, ";"), "is damaged") {
 		t.Errorf("%d kernels, epoch %+v, losses %+v, warnings %q", x.Kernels.Len(), x.Epoch, x.Losses.All(), x.Warnings)
 	}
 }
 
-// TestNeverBegan: a program that ended before recording was to begin leaves a spool without a window, and that is said, once.
+// TestNeverBegan: a program that ended before recording was to begin leaves a spool without a window, and that is
+// said, once.
 func TestNeverBegan(t *testing.T) {
 	agent := func(pid int64, note string) []byte {
 		var out bytes.Buffer

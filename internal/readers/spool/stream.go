@@ -128,7 +128,8 @@ func (r *reading) thread(s *stream, tid uint32) model.ThreadRow {
 	if !ok {
 		row = model.ThreadRow(len(r.trace.Threads))
 		s.threads[tid] = row
-		r.trace.Threads = append(r.trace.Threads, model.Thread{Process: s.process, Tid: int64(tid), Priority: model.NoPriority})
+		r.trace.Threads = append(r.trace.Threads, model.Thread{Process: s.process, Tid: int64(tid),
+			Priority: model.NoPriority})
 	}
 	s.lastTid, s.lastThread = tid, row
 	return row

@@ -27,7 +27,8 @@ The whole file is held in memory, so it may have 256 MiB at most.`,
 	Read:  read,
 }
 
-// maxBytes bounds the text, which is parsed from memory: it is for small captures, and packed files may unpack to anything.
+// maxBytes bounds the text, which is parsed from memory: it is for small captures, and packed files may unpack to
+// anything.
 const maxBytes = 256 << 20
 
 func sniff(head []byte) int {
@@ -51,7 +52,8 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case text.Len() > maxBytes:
-			return nil, fmt.Errorf("%s: is over %d MiB of text; give lacuna the capture that it was made from", src.Path, maxBytes>>20)
+			return nil, fmt.Errorf("%s: is over %d MiB of text; give lacuna the capture that it was made from",
+				src.Path, maxBytes>>20)
 		case errors.Is(err, io.EOF) || err == nil && n == 0:
 			return parse(src.Path, text.String())
 		case err != nil:

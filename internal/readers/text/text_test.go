@@ -62,7 +62,8 @@ func TestErrors(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	const first = "# lacuna trace, text form 1\n"
 	for _, seed := range []string{
-		"", "info rank=0 cores=16 graphs=node\ntool call=2500 spread=0.35 Nsight Systems\n", "step 0+1000\nkernel s7 c5 100+200 gemm\ncall c5 90+8 launch\n",
+		"", "info rank=0 cores=16 graphs=node\ntool call=2500 spread=0.35 Nsight Systems\n",
+		"step 0+1000\nkernel s7 c5 100+200 gemm\ncall c5 90+8 launch\n",
 		"tool call=1e300 spread=nan x\n", "range 5+open forward\nthread 2 p1 tid=4711 loader\n",
 	} {
 		f.Add(first + seed)

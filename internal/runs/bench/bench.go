@@ -104,7 +104,8 @@ func Run(ctx context.Context, programs []Program, opt Options) (*Session, error)
 		for _, p := range turn(len(programs), round, opt, rng) {
 			if opt.Progress != nil {
 				reached, _ := s.precision(opt)
-				opt.Progress(Progress{Run: round, Of: opt.MaxRuns, Program: p, Spent: time.Since(began), Precision: reached})
+				opt.Progress(Progress{Run: round, Of: opt.MaxRuns, Program: p, Spent: time.Since(began),
+					Precision: reached})
 			}
 			run, err := s.once(ctx, p, opt)
 			var failure *Failure

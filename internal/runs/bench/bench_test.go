@@ -43,7 +43,8 @@ func TestOrder(t *testing.T) {
 	if string(text) != "ba"+"ab"+"ba"+"ab"+"ba" {
 		t.Errorf("ran %s", text)
 	}
-	if len(s.Runs[0]) != 4 || len(s.Runs[1]) != 4 || s.Warmups != 1 || !reflect.DeepEqual(s.Order, []int{0, 1, 1, 0, 0, 1, 1, 0}) || s.Stopped != StoppedRuns {
+	if len(s.Runs[0]) != 4 || len(s.Runs[1]) != 4 || s.Warmups != 1 ||
+		!reflect.DeepEqual(s.Order, []int{0, 1, 1, 0, 0, 1, 1, 0}) || s.Stopped != StoppedRuns {
 		t.Errorf("%+v", s)
 	}
 	opt.Random, opt.Seed, opt.Warmup, opt.MaxRuns = true, 7, 0, 12
@@ -74,7 +75,8 @@ func TestMeasures(t *testing.T) {
 	script := `for i in 1 2 3 4 5; do echo "step $i"; sleep 0.01; printf '\r12%% | %s tok/s' 1,20$i; done; echo; echo err >&2
 printf '{"schema":"lacuna.metrics/1","machine":{"gpu":"G"},"labels":{"commit":"abc"},"runs":[{"measures":{"loss":{"unit":"","values":[1,2]}}},{"measures":{"loss":{"unit":"","values":[3]}}}]}' >$LACUNA_METRICS`
 	opt := limits(2)
-	opt.Marks = Marks{Step: regexp.MustCompile(`step \d+`), Metrics: []*regexp.Regexp{regexp.MustCompile(`(?P<tok_per_s>[0-9.,]+) tok/s`)}, Skip: 1}
+	opt.Marks = Marks{Step: regexp.MustCompile(`step \d+`),
+		Metrics: []*regexp.Regexp{regexp.MustCompile(`(?P<tok_per_s>[0-9.,]+) tok/s`)}, Skip: 1}
 	passed := ""
 	opt.Output = func(text []byte) { passed += string(text) }
 	s := mustRun(t, []Program{shell(script)}, opt)
@@ -83,7 +85,8 @@ printf '{"schema":"lacuna.metrics/1","machine":{"gpu":"G"},"labels":{"commit":"a
 	for _, m := range run.Measures {
 		got[m.Name+" "+m.Unit+" "+m.Better.String()] = len(m.Samples)
 	}
-	want := map[string]int{"cpu ms lower": 1, "peak_rss bytes lower": 1, "wall ms lower": 1, "step ms lower": 3, "tok_per_s /s higher": 4, "loss  lower": 3}
+	want := map[string]int{"cpu ms lower": 1, "peak_rss bytes lower": 1, "wall ms lower": 1, "step ms lower": 3,
+		"tok_per_s /s higher": 4, "loss  lower": 3}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
@@ -113,7 +116,8 @@ func TestFailure(t *testing.T) {
 	} {
 		s := mustRun(t, []Program{shell("true"), shell(test.script)}, limits(3))
 		f := s.Failure
-		if s.Stopped != StoppedFailed || f == nil || f.Program != 1 || f.Run != 1 || f.ExitCode != test.code || f.Signal != test.signal || !strings.Contains(strings.Join(f.LastSaid, "\n"), test.last) {
+		if s.Stopped != StoppedFailed || f == nil || f.Program != 1 || f.Run != 1 || f.ExitCode != test.code ||
+			f.Signal != test.signal || !strings.Contains(strings.Join(f.LastSaid, "\n"), test.last) {
 			t.Errorf("%s: %+v", test.script, f)
 		}
 		if len(s.Runs[0]) != 1 || len(s.Runs[1]) != 0 {
@@ -124,7 +128,8 @@ func TestFailure(t *testing.T) {
 	if _, err := Run(context.Background(), []Program{{Args: []string{"./no-such-program"}}}, limits(1)); err == nil {
 		t.Error("a program that is not there ran")
 	}
-	if _, err := Run(context.Background(), []Program{shell("echo nonsense >$LACUNA_METRICS")}, limits(1)); err == nil || !strings.Contains(err.Error(), "LACUNA_METRICS") {
+	if _, err := Run(context.Background(), []Program{shell("echo nonsense >$LACUNA_METRICS")},
+		limits(1)); err == nil || !strings.Contains(err.Error(), "LACUNA_METRICS") {
 		t.Errorf("a broken file of measures: %v", err)
 	}
 }
@@ -140,7 +145,8 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	count := filepath.Join(t.TempDir(), "count")
-	s, err := Run(ctx, []Program{shell("trap 'echo yes >" + file + "; exit 1' INT; printf x >>" + count + "; [ $(wc -c <" + count + ") -lt 3 ] || while :; do sleep 0.05; done")}, opt)
+	s, err := Run(ctx, []Program{shell("trap 'echo yes >" + file + "; exit 1' INT; printf x >>" + count +
+		"; [ $(wc -c <" + count + ") -lt 3 ] || while :; do sleep 0.05; done")}, opt)
 	if err != nil || s.Stopped != StoppedInterrupted || len(s.Runs[0]) != 2 {
 		t.Fatalf("%v, %+v", err, s)
 	}
@@ -176,7 +182,8 @@ func (f *fakeGPU) Sample(int) (nvml.Sample, error) {
 
 func TestConditions(t *testing.T) {
 	idle := nvml.Sample{SMMHz: 345, PowerW: 70, Reasons: nvml.Idle}
-	capped := nvml.Sample{SMMHz: 1500, MemoryMHz: 3201, PowerW: 700, TemperatureC: 60, BusyPct: 90, Reasons: nvml.PowerCap}
+	capped := nvml.Sample{SMMHz: 1500, MemoryMHz: 3201, PowerW: 700, TemperatureC: 60, BusyPct: 90,
+		Reasons: nvml.PowerCap}
 	free := nvml.Sample{SMMHz: 1980, MemoryMHz: 3201, PowerW: 500, TemperatureC: 50, BusyPct: 80}
 	got := conditionsOf([]nvml.Sample{idle, capped, free, capped}, map[int]bool{1 << 30: true})
 	want := []measure.Condition{
@@ -191,7 +198,8 @@ func TestConditions(t *testing.T) {
 	opt := limits(1)
 	opt.GPU, opt.Visible = &fakeGPU{samples: []nvml.Sample{free}}, []int{0}
 	run := mustRun(t, []Program{shell("sleep 0.5")}, opt).Runs[0][0]
-	if run.Machine.GPU != "NVIDIA Fake" || run.Machine.Driver != "1.2" || run.Machine.GPUs != 1 || len(run.Conditions) == 0 {
+	if run.Machine.GPU != "NVIDIA Fake" || run.Machine.Driver != "1.2" || run.Machine.GPUs != 1 ||
+		len(run.Conditions) == 0 {
 		t.Errorf("%+v", run)
 	}
 }
@@ -204,7 +212,8 @@ func session(sides ...[]float64) (*Session, Options) {
 	}
 	for i := range sides[0] {
 		for p := range sides {
-			s.Runs[p] = append(s.Runs[p], &measure.Run{Measures: []measure.Measure{{Name: "step", Unit: "ms", Samples: []float64{sides[p][i]}}}})
+			s.Runs[p] = append(s.Runs[p], &measure.Run{Measures: []measure.Measure{{Name: "step", Unit: "ms",
+				Samples: []float64{sides[p][i]}}}})
 			s.Order = append(s.Order, p)
 		}
 	}
@@ -228,7 +237,8 @@ func TestJudge(t *testing.T) {
 		{"slower", [][]float64{a, scaled(1.05, 0)}, "slower"},
 		{"drift falls on both", [][]float64{scaled(1, 0.01), scaled(1, 0.01)}, "undecided it affects both alike"},
 		{"drift of one", [][]float64{scaled(1, 0.01)}, " drifted by +"},
-		{"modes", [][]float64{{10, 12, 10.01, 12.01, 9.99, 11.99, 10, 12, 12.02, 10.01}}, " two modes among the runs in step, at 10 and 12"},
+		{"modes", [][]float64{{10, 12, 10.01, 12.01, 9.99, 11.99, 10, 12, 12.02, 10.01}},
+			" two modes among the runs in step, at 10 and 12"},
 	} {
 		s, opt := session(test.sides...)
 		r := Judge(s, opt, 0.02)
@@ -237,7 +247,8 @@ func TestJudge(t *testing.T) {
 			got = string(r.Changes[0].Verdict)
 		}
 		verdict, warned, _ := strings.Cut(test.want, " ")
-		if got != verdict || !strings.Contains(strings.Join(r.Warnings, "\n"), warned) || warned == "" && len(r.Warnings) > 0 {
+		if got != verdict || !strings.Contains(strings.Join(r.Warnings, "\n"), warned) || warned == "" &&
+			len(r.Warnings) > 0 {
 			t.Errorf("%s: %s, %q", test.name, got, r.Warnings)
 		}
 		if _, err := json.Marshal(r); err != nil {

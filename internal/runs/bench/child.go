@@ -22,7 +22,8 @@ const MetricsVariable = "LACUNA_METRICS"
 const (
 	// grace is how long a program that was told to stop may take before it is ended by force.
 	grace = 5 * time.Second
-	// drain is how long output is waited for after the program has ended: a process that it left behind may hold it open.
+	// drain is how long output is waited for after the program has ended: a process that it left behind may hold it
+	// open.
 	drain = 2 * time.Second
 )
 
@@ -38,7 +39,8 @@ func (s *Session) once(ctx context.Context, program int, opt Options) (*measure.
 	file := filepath.Join(dir, "metrics.json")
 	c.cmd.Env = append(os.Environ(), MetricsVariable+"="+file)
 	if opt.Marks.Step != nil || opt.Marks.Metrics != nil {
-		c.cmd.Env = append(c.cmd.Env, "PYTHONUNBUFFERED=1") // else Python hands on its lines in blocks, and the marks come together
+		// else Python hands on its lines in blocks, and the marks come together
+		c.cmd.Env = append(c.cmd.Env, "PYTHONUNBUFFERED=1")
 	}
 	watch := watchGPUs(opt.GPU, opt.Visible)
 	started := time.Now()
@@ -47,7 +49,8 @@ func (s *Session) once(ctx context.Context, program int, opt Options) (*measure.
 	if err != nil {
 		return nil, err
 	}
-	run := &measure.Run{Program: commandWords(args), Started: started.Unix(), Conditions: conditions, Machine: machineOf(opt.GPU, opt.Visible)}
+	run := &measure.Run{Program: commandWords(args), Started: started.Unix(), Conditions: conditions,
+		Machine: machineOf(opt.GPU, opt.Visible)}
 	run.Measures = append(c.usage(), measure.Measure{Name: "wall", Unit: "ms", Samples: []float64{ms(wall)}})
 	run.Measures = append(run.Measures, c.said.measures(s)...)
 	if err := s.own(run, file); err != nil {
@@ -87,14 +90,18 @@ func (s *Session) own(run *measure.Run, path string) error {
 		run.Labels = append(run.Labels, r.Labels...)
 		run.Machine = merged(r.Machine, run.Machine)
 	}
-	slices.SortFunc(run.Labels, func(a, b measure.Pair) int { return strings.Compare(a.Name+"\x00"+a.Value, b.Name+"\x00"+b.Value) })
+	slices.SortFunc(run.Labels, func(a, b measure.Pair) int {
+		return strings.Compare(a.Name+"\x00"+a.Value, b.Name+
+			"\x00"+b.Value)
+	})
 	run.Labels = slices.CompactFunc(run.Labels, func(a, b measure.Pair) bool { return a.Name == b.Name })
 	return nil
 }
 
 // merged is a, filled from b where it does not say.
 func merged(a, b measure.Machine) measure.Machine {
-	for _, f := range []struct{ to, from *string }{{&a.Host, &b.Host}, {&a.GPU, &b.GPU}, {&a.Driver, &b.Driver}, {&a.CUDA, &b.CUDA}, {&a.Clocks, &b.Clocks}} {
+	for _, f := range []struct{ to, from *string }{{&a.Host, &b.Host}, {&a.GPU, &b.GPU}, {&a.Driver, &b.Driver},
+		{&a.CUDA, &b.CUDA}, {&a.Clocks, &b.Clocks}} {
 		if *f.to == "" {
 			*f.to = *f.from
 		}

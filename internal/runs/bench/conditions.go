@@ -30,7 +30,8 @@ type watch struct {
 
 // watchGPUs begins to watch; a nil library watches nothing.
 func watchGPUs(library nvml.Library, devices []int) *watch {
-	w := &watch{library: library, devices: devices, done: make(chan struct{}), before: make(map[int]bool), others: make(map[int]bool)}
+	w := &watch{library: library, devices: devices, done: make(chan struct{}), before: make(map[int]bool),
+		others: make(map[int]bool)}
 	if library == nil || len(devices) == 0 {
 		return w
 	}
@@ -177,7 +178,8 @@ func throttled(samples []nvml.Sample) (string, float64) {
 	})
 	var words []string
 	for _, n := range names {
-		words = append(words, fmt.Sprintf("%s in %.0f %% of the samples", n, 100*float64(counts[n])/float64(len(samples))))
+		words = append(words, fmt.Sprintf("%s in %.0f %% of the samples", n,
+			100*float64(counts[n])/float64(len(samples))))
 	}
 	return strings.Join(words, ", "), float64(any) / float64(len(samples))
 }

@@ -19,7 +19,8 @@ const (
 	maxLine   = 1 << 16 // bytes; longer lines are cut there
 	maxMarks  = 1 << 20 // of one run; later ones are left out
 	// aheadShare is how far the mean step may be above the median before it is said that the marks may not be steps:
-	// on an H200 a loop that synchronised every 16 steps had 8 times the median (bench/gpu/gate/results/bench-h200.txt).
+	// on an H200 a loop that synchronised every 16 steps had 8 times the median
+	// (bench/gpu/gate/results/bench-h200.txt).
 	aheadShare     = 2
 	fewestForAhead = 16
 )
@@ -94,7 +95,8 @@ func (o *output) line(line []byte, at time.Duration) {
 	for _, re := range o.marks.Metrics {
 		name := metricName(re)
 		for _, found := range re.FindAllSubmatch(line, -1) {
-			if x, err := strconv.ParseFloat(strings.ReplaceAll(string(found[group(re)]), ",", ""), 64); err == nil && x-x == 0 && len(o.values[name]) < maxMarks {
+			if x, err := strconv.ParseFloat(strings.ReplaceAll(string(found[group(re)]), ",", ""), 64); err == nil &&
+				x-x == 0 && len(o.values[name]) < maxMarks {
 				o.values[name] = append(o.values[name], x)
 			}
 		}
@@ -127,7 +129,8 @@ func metricName(re *regexp.Regexp) string {
 
 // metricUnit is the unit that the end of a name says, "step_ms".
 func metricUnit(name string) string {
-	for _, u := range []struct{ end, unit string }{{"_per_s", "/s"}, {"_ms", "ms"}, {"_us", "us"}, {"_bytes", "bytes"}, {"_s", "s"}} {
+	for _, u := range []struct{ end, unit string }{{"_per_s", "/s"}, {"_ms", "ms"}, {"_us", "us"}, {"_bytes", "bytes"},
+		{"_s", "s"}} {
 		if strings.HasSuffix(name, u.end) {
 			return u.unit
 		}
@@ -155,11 +158,15 @@ func (o *output) measures(s *Session) (out []measure.Measure) {
 		}
 		switch {
 		case len(samples) == 0:
-			s.warn("--step-regex found " + strconv.Itoa(len(o.steps)) + " marks in a run; a step needs two that are kept: no steps are reported")
+			s.warn("--step-regex found " + strconv.Itoa(len(o.steps)) +
+				" marks in a run; a step needs two that are kept: no steps are reported")
 		case together*4 > len(samples):
-			s.warn("many steps were marked at the same moment: the program buffers its output, or this machine was too busy to read it; flush each line (stdbuf -oL, print(..., flush=True))")
+			s.warn("many steps were marked at the same moment: the program buffers its output, or this machine was " +
+				"too busy to read it; flush each line (stdbuf -oL, print(..., flush=True))")
 		case len(samples) >= fewestForAhead && runsAhead():
-			s.warn("the mean step is far above the median: if the program prints ahead of its GPU and waits now and then, the marks time its printing; write $" + MetricsVariable + " instead, or print after a synchronization")
+			s.warn("the mean step is far above the median: if the program prints ahead of its GPU and waits now " +
+				"and then, the marks time its printing; write $" + MetricsVariable + " instead, or print after a " +
+				"synchronization")
 		}
 		if len(samples) > 0 {
 			out = append(out, measure.Measure{Name: "step", Unit: "ms", Samples: samples})

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// apart puts a program into a group of its own: Ctrl-C then reaches lacuna alone, which passes it on to the whole group.
+// apart puts a program into a group of its own: Ctrl-C then reaches lacuna alone, which passes it on to the whole
+// group.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func interrupt(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

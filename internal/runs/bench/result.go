@@ -24,9 +24,10 @@ type Result struct {
 	Stopped      string           `json:"stopped"`       // precision, runs, budget, interrupted, failed
 	PrecisionPct *float64         `json:"precision_pct"` // reached: half of the 95 % interval; null: not known
 	SpentS       float64          `json:"spent_s"`
-	DriftPct     *float64         `json:"drift_pct,omitempty"` // of the main measure from the first run to the last, if it drifts
-	Warnings     []string         `json:"warnings"`
-	Failure      *FailureResult   `json:"failure,omitempty"`
+	// of the main measure from the first run to the last, if it drifts
+	DriftPct *float64       `json:"drift_pct,omitempty"`
+	Warnings []string       `json:"warnings"`
+	Failure  *FailureResult `json:"failure,omitempty"`
 }
 
 // A ProgramResult is what was measured of one program.
@@ -101,7 +102,8 @@ func (s *Session) precision(opt Options) (half float64, known bool) {
 
 // Judge sums a session up; minEffect is the share under which a change is none.
 func Judge(s *Session, opt Options, minEffect float64) *Result {
-	r := &Result{Schema: Schema, Main: s.main(opt), Changes: []compare.Change{}, Comparable: true, WhyNot: []string{}, Stopped: s.Stopped, SpentS: s.Spent.Seconds(),
+	r := &Result{Schema: Schema, Main: s.main(opt), Changes: []compare.Change{}, Comparable: true, WhyNot: []string{},
+		Stopped: s.Stopped, SpentS: s.Spent.Seconds(),
 		Warnings: append([]string{}, s.Warnings...)}
 	for i, p := range s.Programs {
 		r.Programs = append(r.Programs, programResult(p, s.Runs[i], s.Warmups))
@@ -149,12 +151,14 @@ func (r *Result) compare(s *Session, minEffect float64) {
 }
 
 func programResult(p Program, runs []*measure.Run, warmups int) ProgramResult {
-	out := ProgramResult{Command: commandWords(p.Args), Runs: len(runs), Warmups: warmups, Measures: []Spread{}, Conditions: conditionsOver(runs)}
+	out := ProgramResult{Command: commandWords(p.Args), Runs: len(runs), Warmups: warmups, Measures: []Spread{},
+		Conditions: conditionsOver(runs)}
 	for _, name := range measure.Names(runs) {
 		samples := measure.Samples(runs, name)
 		c := stat.CentreOf(samples)
 		like := firstWith(runs, name)
-		x := Spread{Name: name, Unit: like.Unit, Better: like.Better.String(), Median: c.Median, CVPct: 100 * c.SD, Runs: c.Runs, Modes: c.Modes, Min: math.Inf(1), Max: math.Inf(-1)}
+		x := Spread{Name: name, Unit: like.Unit, Better: like.Better.String(), Median: c.Median, CVPct: 100 * c.SD,
+			Runs: c.Runs, Modes: c.Modes, Min: math.Inf(1), Max: math.Inf(-1)}
 		if !math.IsInf(c.Low, 0) {
 			x.Low, x.High = &c.Low, &c.High
 		}

@@ -31,7 +31,9 @@ func (r *Result) warn(s *Session) {
 	for i, p := range r.Programs {
 		for _, m := range p.Measures {
 			if m.Modes != nil && m.Name == r.Main {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("%stwo modes among the runs in %s, at %.4g and %.4g %s: a median describes neither", names[i], m.Name, m.Modes[0], m.Modes[1], m.Unit))
+				r.Warnings = append(r.Warnings, fmt.Sprintf(
+					"%stwo modes among the runs in %s, at %.4g and %.4g %s: a median describes neither", names[i],
+					m.Name, m.Modes[0], m.Modes[1], m.Unit))
 			}
 		}
 		r.warnOfClocks(names[i], s.Runs[i])
@@ -68,11 +70,14 @@ func (r *Result) warnOfClocks(name string, runs []*measure.Run) {
 			}
 		}
 		if low > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s%d of %d runs ran at lower clocks than the fastest (down to %.0f MHz, %.0f)", name, low, len(clocks), slices.Min(clocks), top))
+			r.Warnings = append(r.Warnings, fmt.Sprintf(
+				"%s%d of %d runs ran at lower clocks than the fastest (down to %.0f MHz, %.0f)", name, low,
+				len(clocks), slices.Min(clocks), top))
 		}
 	}
 	if throttled > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%sthe GPU's clocks were throttled in %d of %d runs (see throttle)", name, throttled, len(runs)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"%sthe GPU's clocks were throttled in %d of %d runs (see throttle)", name, throttled, len(runs)))
 	}
 	if others != "" {
 		r.Warnings = append(r.Warnings, name+"other processes computed on the GPU: "+others)
@@ -93,11 +98,14 @@ func (r *Result) warnOfSides(s *Session) {
 		}
 	}
 	if b, a := clocks[0], clocks[1]; b > 0 && a > 0 && math.Abs(a/b-1) > clockShare {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the clocks differ: %.0f MHz before, %.0f after: they may explain part of the change, or be part of it (a heavier program draws more power)", b, a))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"the clocks differ: %.0f MHz before, %.0f after: they may explain part of the change, or be part of it "+
+				"(a heavier program draws more power)", b, a))
 	}
 }
 
-// warnOfDrift fits a line through the main measure of all runs in the order in which they ran, each side about its own centre.
+// warnOfDrift fits a line through the main measure of all runs in the order in which they ran, each side about its
+// own centre.
 func (r *Result) warnOfDrift(s *Session) {
 	if total, sure := drift(s, r.Main); sure {
 		pct := 100 * math.Expm1(total)
@@ -148,7 +156,8 @@ func drift(s *Session, name string) (total float64, sure bool) {
 	total = slope * (x[len(x)-1] - x[0])
 	rest := max(0, syy-slope*sxy)
 	se := math.Sqrt(rest / (n - 2) / sxx)
-	return total, math.Abs(total) > driftShare && math.Abs(slope) > se*distuv.StudentsT{Sigma: 1, Nu: n - 2}.Quantile(1-driftLevel/2)
+	return total, math.Abs(total) > driftShare && math.Abs(slope) > se*distuv.StudentsT{Sigma: 1,
+		Nu: n - 2}.Quantile(1-driftLevel/2)
 }
 
 func sum(v []float64) (out float64) {

@@ -78,7 +78,8 @@ func Take(f *facts.Facts, steps *facts.Steps, r *report.Report, run *measure.Run
 		name := t.Kernels.Name[w.Row[i]]
 		k := kernels[name]
 		if k == nil {
-			k = &tallied{class: kinds[w.Row[i]].Class, comm: w.Kind[i] == facts.WorkComm, ops: make(map[model.StringID]float64), ranges: make(map[model.StringID]float64)}
+			k = &tallied{class: kinds[w.Row[i]].Class, comm: w.Kind[i] == facts.WorkComm,
+				ops: make(map[model.StringID]float64), ranges: make(map[model.StringID]float64)}
 			kernels[name] = k
 		}
 		k.calls += per
@@ -106,7 +107,8 @@ type tallied struct {
 
 func (k *tallied) kernel(f *facts.Facts, id model.StringID) Kernel {
 	name := f.Trace.Strings.Text(id)
-	return Kernel{Name: name, names: kernelname.Of(name), class: k.class, comm: k.comm, Op: f.NameText(most(k.ops)), Range: f.NameText(most(k.ranges)),
+	return Kernel{Name: name, names: kernelname.Of(name), class: k.class, comm: k.comm, Op: f.NameText(most(k.ops)),
+		Range: f.NameText(most(k.ranges)),
 		Calls: k.calls, Ms: k.ms, place: k.place / max(k.ms, 1e-12)}
 }
 

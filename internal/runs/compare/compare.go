@@ -15,22 +15,23 @@ const Schema = 1
 
 // A Difference is what `lacuna diff` says.
 type Difference struct {
-	Schema     int            `json:"schema"`
-	Before     Side           `json:"before"`
-	After      Side           `json:"after"`
-	Comparable bool           `json:"comparable"`
-	WhyNot     []string       `json:"why_not"`  // nothing: comparable as far as is known
-	Warnings   []string       `json:"warnings"` // what a reader must know of the verdicts
-	Step       *Change        `json:"step_ms"`  // null: no step was measured
-	Unprofiled *Change        `json:"unprofiled_step_ms,omitempty"`
-	MeanMs     [2]float64     `json:"mean_step_ms"` // before and after: what Explained is of
-	Explained  []Cause        `json:"explained"`    // parts of the change of the step, most first; they sum to it
-	Measures   []Change       `json:"measures"`     // of the step: those that moved, then what is inconclusive, then the rest
-	Kernels    []KernelChange `json:"kernels"`
-	Operators  []PathChange   `json:"operators"`
-	Sheets     []KernelSheet  `json:"kernel_sheets,omitempty"` // of kernel reports: what moved inside each kernel
-	Findings   Findings       `json:"findings"`
-	Predicted  *Predicted     `json:"predicted,omitempty"` // for a what-if that was made of before
+	Schema     int        `json:"schema"`
+	Before     Side       `json:"before"`
+	After      Side       `json:"after"`
+	Comparable bool       `json:"comparable"`
+	WhyNot     []string   `json:"why_not"`  // nothing: comparable as far as is known
+	Warnings   []string   `json:"warnings"` // what a reader must know of the verdicts
+	Step       *Change    `json:"step_ms"`  // null: no step was measured
+	Unprofiled *Change    `json:"unprofiled_step_ms,omitempty"`
+	MeanMs     [2]float64 `json:"mean_step_ms"` // before and after: what Explained is of
+	Explained  []Cause    `json:"explained"`    // parts of the change of the step, most first; they sum to it
+	// of the step: those that moved, then what is inconclusive, then the rest
+	Measures  []Change       `json:"measures"`
+	Kernels   []KernelChange `json:"kernels"`
+	Operators []PathChange   `json:"operators"`
+	Sheets    []KernelSheet  `json:"kernel_sheets,omitempty"` // of kernel reports: what moved inside each kernel
+	Findings  Findings       `json:"findings"`
+	Predicted *Predicted     `json:"predicted,omitempty"` // for a what-if that was made of before
 }
 
 // Nothing says whether the two sides have no measure in common.
@@ -98,7 +99,8 @@ func Diff(before, after []*Capture, opt Options) *Difference {
 	}
 	c.toolsDiffer = measure.ToolsDiffer(c.runs[0], c.runs[1]) != ""
 	d := &Difference{Schema: Schema, Before: sideOf(before), After: sideOf(after),
-		WhyNot: append([]string{}, measure.Differences(c.runs[0], c.runs[1])...), Warnings: []string{}, Explained: []Cause{}}
+		WhyNot: append([]string{}, measure.Differences(c.runs[0], c.runs[1])...), Warnings: []string{},
+		Explained: []Cause{}}
 	if text := shapesDiffer(before[0].Shapes, after[0].Shapes); text != "" {
 		d.WhyNot = append(d.WhyNot, text)
 	}
@@ -198,8 +200,10 @@ func changeOf(name, unit string, better measure.Better, e stat.Effect) *Change {
 	if e.Before >= 0 && e.After >= 0 { // nothing falls by more than all of it
 		e.Low = max(e.Low, -1)
 	}
-	return &Change{Name: name, Unit: unit, Better: better.String(), Before: e.Before, After: e.After, ChangePct: pct(e.Change), LowPct: pct(e.Low), HighPct: pct(e.High),
-		LimitPct: min(100*e.Limit, math.MaxFloat64), Verdict: verdict(name, unit, e.Verdict), RunsNeeded: e.RunsNeeded, RunsBefore: e.RunsBefore, RunsAfter: e.RunsAfter,
+	return &Change{Name: name, Unit: unit, Better: better.String(), Before: e.Before, After: e.After,
+		ChangePct: pct(e.Change), LowPct: pct(e.Low), HighPct: pct(e.High),
+		LimitPct: min(100*e.Limit, math.MaxFloat64), Verdict: verdict(name, unit, e.Verdict), RunsNeeded: e.RunsNeeded,
+		RunsBefore: e.RunsBefore, RunsAfter: e.RunsAfter,
 		OfSteps: e.OfSteps, Warnings: e.Warnings, effect: e}
 }
 
@@ -211,7 +215,8 @@ func pct(share float64) *float64 {
 	return &x
 }
 
-// A Verdict is what is said of a measure. Of what runs slower and faster, of counts and of parts of a step more and less.
+// A Verdict is what is said of a measure. Of what runs slower and faster, of counts and of parts of a step more and
+// less.
 type Verdict string
 
 // The verdicts.
@@ -226,7 +231,8 @@ const (
 
 // verdict is the verdict on a measure of that name and unit.
 func verdict(name, unit string, v stat.Verdict) Verdict {
-	isTime := (unit == "ms" || unit == "us") && name != "idle" && name != "copy" && name != "comm_exposed" && name != "compute"
+	isTime := (unit == "ms" || unit == "us") && name != "idle" && name != "copy" && name != "comm_exposed" &&
+		name != "compute"
 	switch {
 	case v == stat.Higher && isTime:
 		return Slower

@@ -21,7 +21,8 @@ import (
 // captureOf reads a capture as diff does.
 func captureOf(t *testing.T, path string, opt facts.StepOptions) *compare.Capture {
 	t.Helper()
-	trace, err := reader.Open(context.Background(), path, readers.All, reader.Options{Need: diagnose.Needs | report.MeasureNeeds})
+	trace, err := reader.Open(context.Background(), path, readers.All,
+		reader.Options{Need: diagnose.Needs | report.MeasureNeeds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +67,15 @@ var planted = map[string]struct {
 	keys  string
 	among int
 }{
-	"alloc_churn": {"idle:alloc", 1}, "copy_not_overlapped": {"copy", 1}, "data_loading": {"idle:range:data_load", 1}, "dominant_kernel": {"kernels:other kernels", 1},
-	"dtype_churn": {"kernels:casts", 1}, "fp32_matmul": {"kernels:matrix products", 1}, "host_sync": {"idle:sync", 2}, "looped_optimizer": {"idle:launch", 1},
-	"llm_decode": {"idle:launch", 1}, "pageable_copies": {"copy", 1}, "stream_serialization": {"overlap kernels:graph", 1}, "tiny_kernels": {"idle:launch", 1},
-	"unfused_attention": {"kernels:element-wise kernels", 1}, "unfused_elementwise": {"kernels:element-wise kernels", 1},
+	"alloc_churn": {"idle:alloc", 1}, "copy_not_overlapped": {"copy", 1}, "data_loading": {"idle:range:data_load", 1},
+	"dominant_kernel": {"kernels:other kernels", 1},
+	"dtype_churn":     {"kernels:casts", 1}, "fp32_matmul": {"kernels:matrix products", 1},
+	"host_sync":        {"idle:sync", 2},
+	"looped_optimizer": {"idle:launch", 1},
+	"llm_decode":       {"idle:launch", 1}, "pageable_copies": {"copy", 1},
+	"stream_serialization": {"overlap kernels:graph", 1}, "tiny_kernels": {"idle:launch", 1},
+	"unfused_attention":   {"kernels:element-wise kernels", 1},
+	"unfused_elementwise": {"kernels:element-wise kernels", 1},
 }
 
 func TestRepairsAreChanges(t *testing.T) {
@@ -95,7 +101,8 @@ func TestRepairsAreChanges(t *testing.T) {
 				if err := json.Unmarshal(text, &truth); err != nil {
 					t.Fatal(err)
 				}
-				check(t, filepath.Base(folder), diffOf(t, captureOf(t, slow, facts.StepOptions{}), captureOf(t, fixed, facts.StepOptions{})))
+				check(t, filepath.Base(folder), diffOf(t, captureOf(t, slow, facts.StepOptions{}),
+					captureOf(t, fixed, facts.StepOptions{})))
 			})
 		}
 	}
@@ -167,7 +174,8 @@ func noVerdict(t *testing.T, what string, d *compare.Difference) {
 	}
 	for _, k := range d.Kernels {
 		if k.Verdict == compare.Slower {
-			t.Errorf("%s: kernel %q %q is slower: %v to %v (%v to %v %%)", what, k.Before, k.After, k.Change.Before, k.Change.After, *k.LowPct, *k.HighPct)
+			t.Errorf("%s: kernel %q %q is slower: %v to %v (%v to %v %%)", what, k.Before, k.After, k.Change.Before,
+				k.Change.After, *k.LowPct, *k.HighPct)
 		}
 	}
 }

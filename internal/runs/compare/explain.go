@@ -23,9 +23,12 @@ type Cause struct {
 
 // classNames is what kernels of a class are called, in the plural.
 var classNames = map[facts.KernelClass]string{
-	facts.ClassOther: "other kernels", facts.ClassGEMM: "matrix products", facts.ClassGEMMTail: "sums of split matrix products", facts.ClassConvolution: "convolutions",
-	facts.ClassAttention: "fused attention", facts.ClassSoftmax: "softmax kernels", facts.ClassNorm: "normalisations", facts.ClassReduction: "reductions",
-	facts.ClassPointwise: "element-wise kernels", facts.ClassCast: "casts", facts.ClassMove: "data movement kernels", facts.ClassMask: "masks", facts.ClassForeach: "kernels over lists of tensors",
+	facts.ClassOther: "other kernels", facts.ClassGEMM: "matrix products",
+	facts.ClassGEMMTail: "sums of split matrix products", facts.ClassConvolution: "convolutions",
+	facts.ClassAttention: "fused attention", facts.ClassSoftmax: "softmax kernels", facts.ClassNorm: "normalisations",
+	facts.ClassReduction: "reductions",
+	facts.ClassPointwise: "element-wise kernels", facts.ClassCast: "casts", facts.ClassMove: "data movement kernels",
+	facts.ClassMask: "masks", facts.ClassForeach: "kernels over lists of tensors",
 }
 
 // explain divides the change of the step: by the parts of the time budget, compute by kernels, idle by what it is
@@ -67,14 +70,17 @@ func (t classTime) faster() bool {
 	if t.beforeMs == 0 || t.afterMs == 0 {
 		return false
 	}
-	return math.Abs(math.Log(t.callsAfter/t.callsBefore)) < 0.5*math.Abs(math.Log(t.afterMs/t.beforeMs)) || t.callsAfter == t.callsBefore
+	return math.Abs(math.Log(t.callsAfter/t.callsBefore)) < 0.5*math.Abs(math.Log(t.afterMs/t.beforeMs)) ||
+		t.callsAfter == t.callsBefore
 }
 
 // kernelCauses divides the change of compute: classes of kernels that take another time, kernels that came and
 // went, by the range in which they did, and what overlap makes of it.
 func (c *comparison) kernelCauses(compute float64) []Cause {
 	if c.before[0].GraphMs+c.after[0].GraphMs > 0 {
-		return []Cause{{What: "compute, some of it in CUDA graphs recorded as a whole, whose kernels are unknown (lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node record them)", Ms: compute, Key: "kernels:graph"}}
+		return []Cause{{What: "compute, some of it in CUDA graphs recorded as a whole, whose kernels are unknown " +
+			"(lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node record them)", Ms: compute,
+			Key: "kernels:graph"}}
 	}
 	type place struct{ class, in string }
 	times, whole := make(map[place]classTime), make(map[string]classTime)
@@ -98,7 +104,10 @@ func (c *comparison) kernelCauses(compute float64) []Cause {
 		}
 	}
 	net := make(map[string]float64)
-	places := slices.SortedFunc(maps.Keys(times), func(x, y place) int { return cmp.Or(cmp.Compare(x.in, y.in), cmp.Compare(x.class, y.class)) })
+	places := slices.SortedFunc(maps.Keys(times), func(x,
+		y place) int {
+		return cmp.Or(cmp.Compare(x.in, y.in), cmp.Compare(x.class, y.class))
+	})
 	for _, at := range places {
 		t := times[at]
 		if whole[at.class].faster() {
@@ -118,7 +127,8 @@ func (c *comparison) kernelCauses(compute float64) []Cause {
 		out = append(out, replaced(in, net[in], gone[in], came[in]))
 	}
 	if rest := compute - sum; rest != 0 {
-		out = append(out, Cause{What: ifLess(rest, "more", "less") + " compute at the same time on several streams", Ms: rest, Key: "overlap"})
+		out = append(out, Cause{What: ifLess(rest, "more", "less") + " compute at the same time on several streams",
+			Ms: rest, Key: "overlap"})
 	}
 	return out
 }
@@ -152,7 +162,8 @@ func (c *comparison) faster(class string, t classTime) Cause {
 	if math.Abs(t.callsAfter-t.callsBefore) > callsSlack*t.callsBefore {
 		calls = launchesOf(t.callsAfter, t.callsBefore)
 	}
-	return Cause{What: what + verb + ifLess(t.change(), "less", "more") + " time, " + calls, Ms: t.change(), Key: "kernels:" + class}
+	return Cause{What: what + verb + ifLess(t.change(), "less", "more") + " time, " + calls, Ms: t.change(),
+		Key: "kernels:" + class}
 }
 
 // besides is the share of what went that what came must take to be shown with it.

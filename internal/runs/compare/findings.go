@@ -36,7 +36,10 @@ func (c *comparison) findings() Findings {
 	taken := make([]bool, len(a.Findings))
 	for i := range b.Findings {
 		x := &b.Findings[i]
-		j := slices.IndexFunc(a.Findings, func(y report.Finding) bool { return y.Rule == x.Rule && y.Change == x.Change })
+		j := slices.IndexFunc(a.Findings, func(y report.Finding) bool {
+			return y.Rule == x.Rule &&
+				y.Change == x.Change
+		})
 		if j < 0 {
 			j = slices.IndexFunc(a.Findings, func(y report.Finding) bool { return y.Rule == x.Rule })
 		}
@@ -45,7 +48,8 @@ func (c *comparison) findings() Findings {
 			continue
 		}
 		taken[j] = true
-		f.Stayed = append(f.Stayed, Finding{x.Rule, a.Findings[j].Title, &x.RecoverableMs, &a.Findings[j].RecoverableMs})
+		f.Stayed = append(f.Stayed, Finding{x.Rule, a.Findings[j].Title, &x.RecoverableMs,
+			&a.Findings[j].RecoverableMs})
 	}
 	for j := range a.Findings {
 		if y := &a.Findings[j]; !taken[j] {
@@ -75,7 +79,8 @@ func (d *Difference) Hold(w *report.WhatIf) error {
 	if w.ReplayedStepMs <= 0 || w.PredictedMs <= 0 {
 		return fmt.Errorf("the what-if predicts nothing (its replayed step is %v ms)", w.ReplayedStepMs)
 	}
-	p := &Predicted{Ratio: w.PredictedMs / w.ReplayedStepMs, Low: w.LowMs / w.ReplayedStepMs, High: w.HighMs / w.ReplayedStepMs, Achieved: d.Step.After / d.Step.Before}
+	p := &Predicted{Ratio: w.PredictedMs / w.ReplayedStepMs, Low: w.LowMs / w.ReplayedStepMs,
+		High: w.HighMs / w.ReplayedStepMs, Achieved: d.Step.After / d.Step.Before}
 	if s, u := d.Unprofiled, w.Unprofiled; s != nil && u.NowMs > 0 {
 		p.Ratio, p.Low, p.High, p.Achieved = u.PredictedMs/u.NowMs, u.LowMs/u.NowMs, u.HighMs/u.NowMs, s.After/s.Before
 	}
@@ -101,7 +106,8 @@ func (c *comparison) unprofiled(d *Difference) {
 	ratio := math.Log(a.UnprofiledStepMs / b.UnprofiledStepMs)
 	low := math.Expm1(ratio - math.Hypot(math.Log(a.UnprofiledStepMs/a.LowMs), math.Log(b.HighMs/b.UnprofiledStepMs)))
 	high := math.Expm1(ratio + math.Hypot(math.Log(a.HighMs/a.UnprofiledStepMs), math.Log(b.UnprofiledStepMs/b.LowMs)))
-	e := stat.Effect{Before: b.UnprofiledStepMs, After: a.UnprofiledStepMs, Change: a.UnprofiledStepMs/b.UnprofiledStepMs - 1, Low: low, High: high,
+	e := stat.Effect{Before: b.UnprofiledStepMs, After: a.UnprofiledStepMs,
+		Change: a.UnprofiledStepMs/b.UnprofiledStepMs - 1, Low: low, High: high,
 		Limit: c.opt.MinEffect, RunsBefore: len(c.before), RunsAfter: len(c.after)}
 	switch {
 	case low > e.Limit:
@@ -112,14 +118,16 @@ func (c *comparison) unprofiled(d *Difference) {
 		e.Verdict = stat.Same
 	}
 	d.Unprofiled = changeOf("unprofiled_step", "ms", measure.Lower, e)
-	d.Unprofiled.Warnings = append(d.Unprofiled.Warnings, "an estimate from each side's capture, with its bounds, not a measurement")
+	d.Unprofiled.Warnings = append(d.Unprofiled.Warnings,
+		"an estimate from each side's capture, with its bounds, not a measurement")
 }
 
 // estimate is the mean estimate of a side; nil: one capture has none.
 func estimate(side []*Capture) *report.Profiler {
 	var sum report.Profiler
 	for _, c := range side {
-		if c.Report == nil || c.Report.Profiler == nil || c.Report.Profiler.LowMs <= 0 || c.Report.Profiler.UnprofiledStepMs <= 0 {
+		if c.Report == nil || c.Report.Profiler == nil || c.Report.Profiler.LowMs <= 0 ||
+			c.Report.Profiler.UnprofiledStepMs <= 0 {
 			return nil
 		}
 		p := c.Report.Profiler
@@ -134,7 +142,8 @@ func estimate(side []*Capture) *report.Profiler {
 // warn says what makes verdicts weak.
 func (c *comparison) warn(d *Difference) {
 	if text := measure.ToolsDiffer(c.runs[0], c.runs[1]); text != "" {
-		d.Warnings = append(d.Warnings, text+": each slows the program differently, so measured steps differ by that as well; kernels and counts compare")
+		d.Warnings = append(d.Warnings, text+": each slows the program differently, so measured steps differ by "+
+			"that as well; kernels and counts compare")
 	}
 	for side, list := range [2][]*Capture{c.before, c.after} {
 		d.Warnings = append(d.Warnings, sideWarnings([2]string{"before", "after"}[side], list)...)
@@ -144,15 +153,21 @@ func (c *comparison) warn(d *Difference) {
 		case c.before[0].Run.Profile != "" && c.before[0].Run.Profile == c.after[0].Run.Profile:
 			d.Warnings = append(d.Warnings, "before and after are the same file")
 		case c.before[0].Report != nil:
-			d.Warnings = append(d.Warnings, fmt.Sprintf("one run per side does not show how much runs scatter; the scatter of other programs is assumed: %.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*measure.GPUScatter, 100*measure.HostScatter))
+			d.Warnings = append(d.Warnings, fmt.Sprintf(
+				"one run per side does not show how much runs scatter; the scatter of other programs is assumed: "+
+					"%.1f %% where the GPU is busy, %.0f %% where it waits for the host", 100*measure.GPUScatter,
+				100*measure.HostScatter))
 		case ofReports(c.runs[0]) && ofReports(c.runs[1]):
-			d.Warnings = append(d.Warnings, fmt.Sprintf("one report per side does not show how much runs scatter; %.0f %% is assumed, as launches of one kernel on the same data scatter under ncu", 100*reportScatter))
+			d.Warnings = append(d.Warnings, fmt.Sprintf(
+				"one report per side does not show how much runs scatter; %.0f %% is assumed, as launches of one "+
+					"kernel on the same data scatter under ncu", 100*reportScatter))
 		}
 	}
 	if s := d.Step; s != nil {
 		d.Warnings = append(d.Warnings, s.Warnings...)
 		if s.ChangePct != nil && s.Before > 0 && math.Abs(100*(s.After/s.Before-1)-*s.ChangePct) > s.LimitPct {
-			d.Warnings = append(d.Warnings, "single runs are outliers: the times are medians over runs, the change is between their means")
+			d.Warnings = append(d.Warnings, "single runs are outliers: the times are medians over runs, the change "+
+				"is between their means")
 		}
 	}
 	if s := d.Step; s != nil && len(d.Explained) > 0 {
@@ -161,7 +176,8 @@ func (c *comparison) warn(d *Difference) {
 			sum += x.Ms
 		}
 		if mean := d.MeanMs[1] - d.MeanMs[0]; math.Abs(sum-mean) > 0.02*c.stepMs() {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("the parts of the change sum to %+.3f ms, but the mean steps differ by %+.3f ms", sum, mean))
+			d.Warnings = append(d.Warnings, fmt.Sprintf(
+				"the parts of the change sum to %+.3f ms, but the mean steps differ by %+.3f ms", sum, mean))
 		}
 	}
 }
@@ -182,7 +198,8 @@ func sideWarnings(side string, list []*Capture) (out []string) {
 		out = append(out, side+": no steps are marked, so the whole capture counts as one step")
 	}
 	if len(list) > 1 && len(ranks) == len(list) {
-		out = append(out, side+": the files are ranks of one job, not repeats of it, and share their noise; compare one rank with the same rank, or several captures of the job")
+		out = append(out, side+": the files are ranks of one job, not repeats of it, and share their noise; "+
+			"compare one rank with the same rank, or several captures of the job")
 	}
 	return out
 }

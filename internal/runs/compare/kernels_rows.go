@@ -63,7 +63,8 @@ func waitMetrics(b, a *kernelreport.Kernel) (out []sheetMetric) {
 			if name == work {
 				means = func(b, a float64) string { return either(a > b, "warps stall less", "warps stall more") }
 			}
-			out = append(out, sheetMetric{"warps: " + strings.TrimPrefix(name, "waiting for "), "%", func(k *kernelreport.Kernel) *float64 { return waitPct(k, name) }, means})
+			out = append(out, sheetMetric{"warps: " + strings.TrimPrefix(name, "waiting for "), "%",
+				func(k *kernelreport.Kernel) *float64 { return waitPct(k, name) }, means})
 		}
 	}
 	return out

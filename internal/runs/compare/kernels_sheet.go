@@ -35,7 +35,8 @@ type SheetRow struct {
 
 // sheetsOf pairs the kernels of two reports, those first whose time moved most.
 func sheetsOf(before, after *kernelreport.Report) []KernelSheet {
-	m := &matcher{before: kernelsCalled(namesIn(before)), after: kernelsCalled(namesIn(after)), left: [2][]int{all(len(before.Kernels)), all(len(after.Kernels))}}
+	m := &matcher{before: kernelsCalled(namesIn(before)), after: kernelsCalled(namesIn(after)),
+		left: [2][]int{all(len(before.Kernels)), all(len(after.Kernels))}}
 	m.byKey(byName, func(k *Kernel) string { return k.Name }, false)
 	m.byKey(byName, func(k *Kernel) string { return k.names.Base + " " + k.names.Words }, false)
 	m.byKey(byStem, func(k *Kernel) string { return k.names.Stem() }, false)
@@ -63,7 +64,8 @@ func namesIn(r *kernelreport.Report) (out []string) {
 }
 
 func sheetOf(b, a *kernelreport.Kernel, how string) KernelSheet {
-	s := KernelSheet{Before: b.Name, After: a.Name, How: how, BeforeClass: b.Class, AfterClass: a.Class, Gone: []string{}, New: []string{}, Stayed: []string{}}
+	s := KernelSheet{Before: b.Name, After: a.Name, How: how, BeforeClass: b.Class, AfterClass: a.Class,
+		Gone: []string{}, New: []string{}, Stayed: []string{}}
 	if b.DurationUs != nil {
 		s.BeforeUs = *b.DurationUs
 	}

@@ -103,7 +103,8 @@ func (m *matcher) byPlace() {
 		b, best := &m.before[i], -1
 		for _, j := range m.left[1] {
 			a := &m.after[j]
-			if a.class != b.class || a.Range != b.Range || math.Abs(a.Calls-b.Calls) > callsSlack*b.Calls || math.Abs(a.place-b.place) > placeSlack {
+			if a.class != b.class || a.Range != b.Range || math.Abs(a.Calls-b.Calls) > callsSlack*b.Calls ||
+				math.Abs(a.place-b.place) > placeSlack {
 				continue
 			}
 			if best < 0 || math.Abs(a.place-b.place) < math.Abs(m.after[best].place-b.place) {

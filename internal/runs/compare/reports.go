@@ -10,7 +10,8 @@ import (
 )
 
 // reportScatter is how much launches of one kernel on the same work scatter under ncu, which locks the clocks, as the
-// standard deviation of the logarithm: seven of nine kernels that public reports launch 2 to 9 times scatter by less than
+// standard deviation of the logarithm: seven of nine kernels that public reports launch 2 to 9 times scatter by less
+// than
 // 0.8 % in time and the shares of peak, the other two by much more, as their launches do not have the same work.
 const (
 	reportScatter     = 0.01
@@ -58,7 +59,8 @@ func kernelOf(measure string) (kernel, metric string, ok bool) {
 // runs are copied.
 func pairReports(before, after []*measure.Run) (b, a []*measure.Run) {
 	names := [2][]string{kernelNames(before), kernelNames(after)}
-	m := &matcher{before: kernelsCalled(names[0]), after: kernelsCalled(names[1]), left: [2][]int{all(len(names[0])), all(len(names[1]))}}
+	m := &matcher{before: kernelsCalled(names[0]), after: kernelsCalled(names[1]),
+		left: [2][]int{all(len(names[0])), all(len(names[1]))}}
 	m.byKey(byName, func(k *Kernel) string { return k.Name }, false)
 	m.byKey(byName, func(k *Kernel) string { return k.names.Base + " " + k.names.Words }, false)
 	m.byKey(byStem, func(k *Kernel) string { return k.names.Stem() }, false)

@@ -56,7 +56,10 @@ func (c *comparison) kernels(d *Difference) {
 	for i := range rows {
 		c.judge(&rows[i], len(rows))
 	}
-	slices.SortStableFunc(rows, func(x, y KernelChange) int { return cmp.Compare(math.Abs(y.ChangeMs), math.Abs(x.ChangeMs)) })
+	slices.SortStableFunc(rows, func(x, y KernelChange) int {
+		return cmp.Compare(math.Abs(y.ChangeMs),
+			math.Abs(x.ChangeMs))
+	})
 	d.Kernels = rows[:c.top(len(rows))]
 }
 
@@ -116,8 +119,9 @@ func (c *comparison) kernelRow(p pair) KernelChange {
 
 // judge says whether a kernel's change is real, from the samples of its names in all runs.
 func (c *comparison) judge(k *KernelChange, family int) {
-	q := stat.Question{Before: sums(c.runs[0], k.Before), After: sums(c.runs[1], k.After), MinEffect: c.opt.MinEffect, MinAbsolute: c.opt.MinAbsolute,
-		Family: family, Noise: c.noise("kernel")}
+	q := stat.Question{Before: sums(c.runs[0], k.Before), After: sums(c.runs[1], k.After), MinEffect: c.opt.MinEffect,
+		MinAbsolute: c.opt.MinAbsolute,
+		Family:      family, Noise: c.noise("kernel")}
 	e := stat.Compare(q)
 	name := strings.Join(append(slices.Clone(k.After), k.Before...)[:1], "")
 	before, after := k.Change.Before, k.Change.After
@@ -168,7 +172,10 @@ func (c *comparison) operators(d *Difference) {
 			d.Operators = append(d.Operators, PathChange{t, b.Ms, a.Ms, a.Ms - b.Ms, b.Calls, a.Calls})
 		}
 	}
-	slices.SortStableFunc(d.Operators, func(x, y PathChange) int { return cmp.Compare(math.Abs(y.ChangeMs), math.Abs(x.ChangeMs)) })
+	slices.SortStableFunc(d.Operators, func(x, y PathChange) int {
+		return cmp.Compare(math.Abs(y.ChangeMs),
+			math.Abs(x.ChangeMs))
+	})
 	d.Operators = d.Operators[:c.top(len(d.Operators))]
 }
 

@@ -66,7 +66,8 @@ func (c *check) ask(r *Result) error {
 			}
 		}
 		if len(c.questions) == already && !rule.Optional { // a rule that judges nothing must not pass
-			c.questions = append(c.questions, question{name: rule.Pattern, rule: rule, kind: "change", like: c.like(found)})
+			c.questions = append(c.questions, question{name: rule.Pattern, rule: rule, kind: "change",
+				like: c.like(found)})
 		}
 	}
 	if len(c.questions) == 0 {
@@ -119,7 +120,8 @@ func unitError(rule *Rule, what, name, symbol string, q unit.Quantity) error {
 	if symbol == "" {
 		symbol = "no unit"
 	}
-	return fmt.Errorf("%s: %s: %s %s cannot be compared with %s, which is in %s", rule.From, rule.Pattern, what, q, name, symbol)
+	return fmt.Errorf("%s: %s: %s %s cannot be compared with %s, which is in %s", rule.From, rule.Pattern, what, q,
+		name, symbol)
 }
 
 // like is the first of the measures, for its unit and its way; new runs are asked first.
@@ -175,7 +177,8 @@ func (p pattern) statistic(v []float64) float64 {
 	return stat.Quantile(sorted, p.q)
 }
 
-// summed is the samples of several measures of a run together, step by step. Those that were sampled otherwise count by their medians.
+// summed is the samples of several measures of a run together, step by step. Those that were sampled otherwise count
+// by their medians.
 func summed(r *measure.Run, names []string) []float64 {
 	var out []float64
 	rest := 0.0

@@ -50,7 +50,8 @@ const (
 // A split is which runs are taken for before and which for after.
 type split struct{ before, after []int }
 
-// splits is every way to halve n runs, the two sides told apart, or maxSplits of them at random: the same for the same n.
+// splits is every way to halve n runs, the two sides told apart, or maxSplits of them at random: the same for the
+// same n.
 func splits(n int) (out []split, all bool) {
 	half := n / 2
 	if ways := binomial(n, half); ways <= maxSplits {
@@ -102,7 +103,8 @@ func binomial(n, k int) int {
 // Calibrate learns limits from runs of one program in which nothing changed.
 func Calibrate(runs []*measure.Run, rules []Rule) (*Calibration, error) {
 	if len(runs) < FewestToCalibrate {
-		return nil, fmt.Errorf("too few runs (%d) to learn from: at least %d of the unchanged program, better 10 or more", len(runs), FewestToCalibrate)
+		return nil, fmt.Errorf("too few runs (%d) to learn from: at least %d of the unchanged program, better 10 "+
+			"or more", len(runs), FewestToCalibrate)
 	}
 	for i := range rules {
 		if !rules[i].Relative() {
@@ -138,10 +140,11 @@ func Calibrate(runs []*measure.Run, rules []Rule) (*Calibration, error) {
 // A moved is how far a measure moved between the sides of a split: by itself, since nothing had changed.
 type moved struct{ share, amount, before float64 }
 
-// learn finds the smallest pair of limits such that no measure moves by more than both in any split, and then counts what
-// a check with them says.
+// learn finds the smallest pair of limits such that no measure moves by more than both in any split, and then counts
+// what a check with them says.
 func learn(rule *Rule, of []question, ways []split, family int) CalibratedRule {
-	out := CalibratedRule{Pattern: rule.Pattern, Measures: len(of), Unit: of[0].like.Unit, Optional: rule.Optional, Sum: rule.Sum}
+	out := CalibratedRule{Pattern: rule.Pattern, Measures: len(of), Unit: of[0].like.Unit, Optional: rule.Optional,
+		Sum: rule.Sum}
 	var all []moved
 	var levels []float64
 	for _, q := range of {
@@ -168,10 +171,12 @@ func learn(rule *Rule, of []question, ways []split, family int) CalibratedRule {
 }
 
 // candidateShares is the shares that are tried: what people write.
-var candidateShares = []float64{0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1}
+var candidateShares = []float64{0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06,
+	0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1}
 
-// smallestPair is a share and an amount of which nothing exceeded both: of all such pairs that which leaves the measures,
-// whose levels are given, the least room; of equals the larger share. A measure's room is the larger of both limits.
+// smallestPair is a share and an amount of which nothing exceeded both: of all such pairs that which leaves the
+// measures, whose levels are given, the least room; of equals the larger share. A measure's room is the larger of
+// both limits.
 func smallestPair(all []moved, levels []float64) (share, amount float64) {
 	sort.Slice(all, func(i, j int) bool { return all[i].share > all[j].share })
 	best := math.Inf(1)
@@ -244,7 +249,8 @@ func (r *CalibratedRule) try(of []question, ways []split, family int) {
 			if floor == 0 {
 				floor = floorOf(q.names[0], q.like.Unit, r.Change, 0)
 			}
-			e := stat.Compare(stat.Question{Before: pick(q.before, w.before), After: pick(q.before, w.after), MinEffect: r.Change, MinAbsolute: floor, Family: family,
+			e := stat.Compare(stat.Question{Before: pick(q.before, w.before), After: pick(q.before, w.after),
+				MinEffect: r.Change, MinAbsolute: floor, Family: family,
 				Noise: stat.Noise{SD: r.Noise, Runs: float64(len(q.before) - 1)}})
 			verdict, _ := gateVerdict(e, q.like.Better)
 			if verdict == Regression {
@@ -279,15 +285,19 @@ func worstOf(e stat.Effect, better measure.Better) float64 {
 
 // YAML is the rules learnt as lines of a lacuna.yaml, with what they are from.
 func (c *Calibration) YAML() string {
-	text := fmt.Sprintf("# Learnt by lacuna check --calibrate from %d runs of an unchanged program, halved in %s ways:\n# the smallest change and floor that nothing exceeded. A change must exceed both.\ncheck:\n  measures:\n", c.Runs, c.waysWords())
+	text := fmt.Sprintf("# Learnt by lacuna check --calibrate from %d runs of an unchanged program, halved in %s "+
+		"ways:\n# the smallest change and floor that nothing exceeded. A change must exceed both.\ncheck:\n  "+
+		"measures:\n", c.Runs, c.waysWords())
 	for _, r := range c.Rules {
 		note := ""
 		if r.Worst != "" {
 			note = fmt.Sprintf(" (%s)", r.Worst)
 		}
-		text += fmt.Sprintf("    # moved by up to %.2g%% by itself%s; with these limits %d false alarms, %d of %d ways pass\n", r.WorstPct, comment(note), r.Alarms, r.Passes, c.Splits)
+		text += fmt.Sprintf("    # moved by up to %.2g%% by itself%s; with these limits %d false alarms, %d of %d "+
+			"ways pass\n", r.WorstPct, comment(note), r.Alarms, r.Passes, c.Splits)
 		if r.Decides > r.Change {
-			text += fmt.Sprintf("    # %d runs per side decide nine times in ten only from a change of %s%% on\n", c.Runs/2, short(100*r.Decides))
+			text += fmt.Sprintf("    # %d runs per side decide nine times in ten only from a change of %s%% on\n",
+				c.Runs/2, short(100*r.Decides))
 		}
 		text += fmt.Sprintf("    %s:\n      change: %s%%\n", quoted(r.Pattern), short(100*r.Change))
 		if r.Floor > 0 {

@@ -15,10 +15,12 @@ func scattered(n int, cv float64, seed uint64, kernels int) []*measure.Run {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var out []*measure.Run
 	for i := range n {
-		run := &measure.Run{Name: fmt.Sprint(i), Measures: []measure.Measure{{Name: "step", Unit: "ms", Samples: []float64{100 * math.Exp(cv*r.NormFloat64())}}}}
+		run := &measure.Run{Name: fmt.Sprint(i), Measures: []measure.Measure{{Name: "step", Unit: "ms",
+			Samples: []float64{100 * math.Exp(cv*r.NormFloat64())}}}}
 		for k := range kernels {
 			level := math.Pow(10, -float64(k%4)) // 1 ms to 1 us, with a jitter of 0.3 us beside its share
-			run.Measures = append(run.Measures, measure.Measure{Name: fmt.Sprintf("kernel:%d", k), Unit: "ms", Samples: []float64{level*math.Exp(cv/2*r.NormFloat64()) + 3e-4*r.Float64()}})
+			run.Measures = append(run.Measures, measure.Measure{Name: fmt.Sprintf("kernel:%d", k), Unit: "ms",
+				Samples: []float64{level*math.Exp(cv/2*r.NormFloat64()) + 3e-4*r.Float64()}})
 		}
 		run.Sort()
 		out = append(out, run)
@@ -75,7 +77,8 @@ func TestCalibrate(t *testing.T) {
 }
 
 func TestCalibrateEdges(t *testing.T) {
-	if _, err := Calibrate(scattered(3, 0.01, 1, 0), []Rule{{Pattern: "step"}}); err == nil || !strings.Contains(err.Error(), "too few") {
+	if _, err := Calibrate(scattered(3, 0.01, 1, 0), []Rule{{Pattern: "step"}}); err == nil ||
+		!strings.Contains(err.Error(), "too few") {
 		t.Error(err)
 	}
 	if _, err := Calibrate(scattered(5, 0.01, 1, 0), []Rule{{Pattern: "nosuch"}}); err == nil {
@@ -100,7 +103,8 @@ func TestCalibrateEdges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config, err := ParseConfig("learnt", []byte(c.YAML())); err != nil || config.Rules[0].Pattern != odd[0].Measures[0].Name {
+	if config, err := ParseConfig("learnt", []byte(c.YAML())); err != nil ||
+		config.Rules[0].Pattern != odd[0].Measures[0].Name {
 		t.Errorf("%v:\n%s", err, c.YAML())
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"lacuna/internal/runs/measure"
 )
 
-// leastClockDrop is the share by which clocks differ between runs without anybody's doing: GPUs step in 15 MHz of about 1,500.
+// leastClockDrop is the share by which clocks differ between runs without anybody's doing: GPUs step in 15 MHz of
+// about 1,500.
 const leastClockDrop = 0.01
 
-// slower takes the verdict from a time that got worse on a slower clock, unless it got worse by more than the clock can explain. Work
-// that only depends on the clock takes 1/(1-drop) times as long, and nothing takes longer than that because of it.
+// slower takes the verdict from a time that got worse on a slower clock, unless it got worse by more than the clock
+// can explain. Work that only depends on the clock takes 1/(1-drop) times as long, and nothing takes longer than that
+// because of it.
 func (c *check) slower(q *question, row *Row, e stat.Effect) {
 	isTime := q.like.Unit == "ms" || q.like.Unit == "us" || q.like.Unit == "s"
 	drop, name := clockDrop(c.before, c.after)
@@ -23,16 +25,21 @@ func (c *check) slower(q *question, row *Row, e stat.Effect) {
 	}
 	explained := 1/(1-drop) - 1
 	if (1+e.Low)/(1+explained)-1 > e.Limit {
-		row.Warnings = append(row.Warnings, fmt.Sprintf("%s was %.1f %% lower in the new runs, which explains at most +%.1f %%: the rest still exceeds the limit", name, 100*drop, 100*explained))
+		row.Warnings = append(row.Warnings, fmt.Sprintf(
+			"%s was %.1f %% lower in the new runs, which explains at most +%.1f %%: the rest still exceeds the limit",
+			name, 100*drop, 100*explained))
 		return
 	}
 	row.Verdict = NotComparable
-	row.Why = fmt.Sprintf("%s was %.1f %% lower in the new runs, which may explain up to +%.1f %% by itself (a program that draws more power lowers it, too); lock the clocks (nvidia-smi -lgc), or measure both sides in turn", name, 100*drop, 100*explained)
+	row.Why = fmt.Sprintf("%s was %.1f %% lower in the new runs, which may explain up to +%.1f %% by itself (a "+
+		"program that draws more power lowers it, too); lock the clocks (nvidia-smi -lgc), or measure both sides "+
+		"in turn", name, 100*drop, 100*explained)
 }
 
 // clockDrop is by which share the clock of the new runs is lower, of the clock that dropped most; 0: not, or not known.
 func clockDrop(before, after []*measure.Run) (drop float64, name string) {
-	for _, clock := range []struct{ name, words string }{{"sm_mhz", "the SM clock"}, {"memory_mhz", "the memory clock"}} {
+	for _, clock := range []struct{ name, words string }{{"sm_mhz", "the SM clock"},
+		{"memory_mhz", "the memory clock"}} {
 		b, a := clocks(before, clock.name), clocks(after, clock.name)
 		if len(b) == 0 || len(a) == 0 {
 			continue
@@ -61,12 +68,15 @@ func (c *check) conditions(r *Result) {
 		r.Warnings = append(r.Warnings, "compared by force: "+strings.Join(r.WhyNot, "; "))
 	}
 	if drop, name := clockDrop(c.after, c.before); drop >= leastClockDrop {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s was %.1f %% lower before: a regression of that size would not show", name, 100*drop))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"%s was %.1f %% lower before: a regression of that size would not show", name, 100*drop))
 	}
 	if drop, name := clockDrop(c.before, c.after); drop >= leastClockDrop {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s was %.1f %% lower in the new runs: flagged, not blamed", name, 100*drop))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s was %.1f %% lower in the new runs: flagged, not blamed", name,
+			100*drop))
 	}
-	for _, what := range []struct{ name, words string }{{"throttle", "the GPU throttled"}, {"others", "other processes used the GPU"}} {
+	for _, what := range []struct{ name, words string }{{"throttle", "the GPU throttled"},
+		{"others", "other processes used the GPU"}} {
 		b, a := saying(c.before, what.name), saying(c.after, what.name)
 		text := fmt.Sprintf("%s in %d of %d new runs", what.words, len(a), len(c.after))
 		switch {

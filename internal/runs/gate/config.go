@@ -43,11 +43,12 @@ func (e *ConfigError) Error() string {
 	return text + ": " + e.What
 }
 
-// ParseConfig reads a lacuna.yaml. What it does not know is an error, so that a limit with a typing mistake is not a limit that
-// silently never holds.
+// ParseConfig reads a lacuna.yaml. What it does not know is an error, so that a limit with a typing mistake is not a
+// limit that silently never holds.
 func ParseConfig(path string, text []byte) (*Config, error) {
 	if len(text) > maxConfig {
-		return nil, &ConfigError{Path: path, What: fmt.Sprintf("is %d bytes long, at most %d are read", len(text), maxConfig)}
+		return nil, &ConfigError{Path: path, What: fmt.Sprintf("is %d bytes long, at most %d are read", len(text),
+			maxConfig)}
 	}
 	if deepest(text) > maxNesting {
 		return nil, &ConfigError{Path: path, What: "is nested too deeply"}
@@ -56,7 +57,8 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 	if err != nil {
 		var at yaml.Error
 		if errors.As(err, &at) && at.GetToken() != nil {
-			return nil, &ConfigError{Path: path, Line: at.GetToken().Position.Line, What: "is not YAML: " + at.GetMessage()}
+			return nil, &ConfigError{Path: path, Line: at.GetToken().Position.Line, What: "is not YAML: " +
+				at.GetMessage()}
 		}
 		return nil, &ConfigError{Path: path, What: "is not YAML: " + firstLine(err.Error())}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A field is one key of lacuna.yaml. The JSON schema for editors and the page in docs are made of these tables, and the file's reader
-// takes these keys and no others, so that none of them can drift from another.
+// A field is one key of lacuna.yaml. The JSON schema for editors and the page in docs are made of these tables, and
+// the file's reader takes these keys and no others, so that none of them can drift from another.
 type field struct {
 	name    string
 	kind    kind
@@ -50,22 +50,28 @@ var fileFields = fields{
 
 var checkFields = fields{
 	{name: "baseline", kind: kindText, def: "none", example: "perf/baseline.json",
-		doc: "What new runs are compared with: a file, a directory, a glob, or history:PROGRAM for the accepted runs of lacuna history. --baseline wins."},
+		doc: "What new runs are compared with: a file, a directory, a glob, or history:PROGRAM for the accepted " +
+			"runs of lacuna history. --baseline wins."},
 	{name: "inconclusive", kind: kindWord, words: policies, def: "exit status 3", example: "pass",
 		doc: "How an inconclusive verdict counts. --inconclusive wins."},
 	{name: "same", kind: kindTexts, def: "none", example: "[model, batch]",
-		doc: "Labels of runs that must be equal on both sides, beside GPU, driver, CUDA, clocks and libraries; else the two are not comparable."},
-	{name: "measures", kind: kindRules, def: "step, peak_memory; of kernel reports the duration and spills of each kernel",
-		doc: "Rules by measure. A name may hold * and ?, and may end in :p1 to :p99, :mean, :min or :max of a run's steps (default: their median). A measure is judged by the first rule that matches."},
+		doc: "Labels of runs that must be equal on both sides, beside GPU, driver, CUDA, clocks and libraries; " +
+			"else the two are not comparable."},
+	{name: "measures", kind: kindRules, def: "step, peak_memory; of kernel reports the duration and spills of " +
+		"each kernel",
+		doc: "Rules by measure. A name may hold * and ?, and may end in :p1 to :p99, :mean, :min or :max of a " +
+			"run's steps (default: their median). A measure is judged by the first rule that matches."},
 }
 
 var ruleFields = fields{
 	{name: "change", kind: kindShare, def: "2%", example: "5%",
 		doc: "How much worse the measure may get, as a share of before. A regression exceeds this and floor."},
-	{name: "floor", kind: kindQuantity, def: "20us per step; 0.1us per kernel in a kernel report; 2MiB of peak_memory; one point of shares; else 0", example: "20us",
+	{name: "floor", kind: kindQuantity, def: "20us per step; 0.1us per kernel in a kernel report; 2MiB of " +
+		"peak_memory; one point of shares; else 0", example: "20us",
 		doc: "How much worse the measure may get, as an amount. A regression exceeds this and change."},
 	{name: "max", kind: kindQuantity, def: "none", example: "12ms",
-		doc: "A budget: the measure may not be above it, whatever it was before. A rule with only budgets needs no baseline."},
+		doc: "A budget: the measure may not be above it, whatever it was before. A rule with only budgets needs no " +
+			"baseline."},
 	{name: "min", kind: kindQuantity, def: "none", example: "90%",
 		doc: "A budget: the measure may not be below it."},
 	{name: "better", kind: kindWord, words: betterWords, def: "as the measure says", example: "higher",
@@ -73,13 +79,15 @@ var ruleFields = fields{
 	{name: "inconclusive", kind: kindWord, words: policies, def: "as for all measures", example: "pass",
 		doc: "How an inconclusive verdict on this measure counts."},
 	{name: "family", kind: kindText, def: "one family", example: "kernels",
-		doc: "Measures of one family share one false alarm in a hundred suites. A family of its own finds smaller changes, and has false alarms of its own."},
+		doc: "Measures of one family share one false alarm in a hundred suites. A family of its own finds smaller " +
+			"changes, and has false alarms of its own."},
 	{name: "sum", kind: kindBool, def: "false", example: "true",
 		doc: "All measures that match are one, their sum: a kernel that was renamed or split does not count as new."},
 	{name: "optional", kind: kindBool, def: "false", example: "true",
 		doc: "No measure needs to match."},
 	{name: "noise", kind: kindShare, def: "as the runs show", example: "0.8%",
-		doc: "How much runs of the same program scatter: the standard deviation as a share. lacuna check --calibrate measures it."},
+		doc: "How much runs of the same program scatter: the standard deviation as a share. lacuna check " +
+			"--calibrate measures it."},
 	{name: "noise_runs", kind: kindCount, def: "2", example: "10",
 		doc: "Of how many runs noise is known."},
 }
@@ -139,7 +147,9 @@ func nullable(o map[string]any) map[string]any {
 // ConfigPage is the keys of lacuna.yaml as a page of docs.
 func ConfigPage() string {
 	var b strings.Builder
-	b.WriteString("# lacuna.yaml\n\nGenerated from `internal/runs/gate/fields.go`, as is the schema for editors, `lacuna.schema.json` beside this page. Put\n`# yaml-language-server: $schema=lacuna.schema.json` into the first line, with the path to it. A key that is not here is an error.\n")
+	b.WriteString("# lacuna.yaml\n\nGenerated from `internal/runs/gate/fields.go`, as is the schema for editors, " +
+		"`lacuna.schema.json` beside this page. Put\n`# yaml-language-server: $schema=lacuna.schema.json` into the " +
+		"first line, with the path to it. A key that is not here is an error.\n")
 	table(&b, "check:", checkFields)
 	table(&b, "check: measures: NAME:", ruleFields)
 	return b.String()

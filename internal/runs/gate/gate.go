@@ -102,7 +102,9 @@ type Options struct {
 // Check judges new runs. before may be nothing if every rule is a budget.
 func Check(before, after []*measure.Run, opt Options) (*Result, error) {
 	c := &check{before: before, after: after, opt: opt}
-	r := &Result{Schema: Schema, Baseline: opt.Baseline, Config: opt.Config, Inputs: append([]string{}, opt.Inputs...), Before: sideOf(before), After: sideOf(after), Measures: []Row{}, Warnings: []string{}, Unmatched: []string{}, WhyNot: []string{}}
+	r := &Result{Schema: Schema, Baseline: opt.Baseline, Config: opt.Config, Inputs: append([]string{}, opt.Inputs...),
+		Before: sideOf(before), After: sideOf(after), Measures: []Row{}, Warnings: []string{}, Unmatched: []string{},
+		WhyNot: []string{}}
 	if err := c.ask(r); err != nil {
 		return nil, err
 	}
@@ -178,7 +180,8 @@ func words(values []string) string {
 	return strings.Join(out, " and ")
 }
 
-// overall is the verdict of all rows: a regression is one whatever else is not known; what cannot be compared is no pass.
+// overall is the verdict of all rows: a regression is one whatever else is not known; what cannot be compared is no
+// pass.
 func overall(r *Result) Verdict {
 	worst := Pass
 	for _, v := range []Verdict{Inconclusive, NotComparable, Regression} {

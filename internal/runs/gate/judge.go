@@ -18,7 +18,8 @@ func (c *check) judgeAll(r *Result) {
 	}
 	for i := range c.questions {
 		q := &c.questions[i]
-		row := Row{Name: q.name, Kind: "budget: " + q.kind, Unit: q.like.Unit, Better: c.better(q).String(), Family: family[q.rule.Family], Rule: q.rule.From, Line: q.rule.Line,
+		row := Row{Name: q.name, Kind: "budget: " + q.kind, Unit: q.like.Unit, Better: c.better(q).String(),
+			Family: family[q.rule.Family], Rule: q.rule.From, Line: q.rule.Line,
 			Policy: q.rule.Inconclusive, Each: [2]Each{each(q.before), each(q.after)}}
 		switch q.kind {
 		case "change":
@@ -71,16 +72,17 @@ func (c *check) change(q *question, row *Row) {
 		}
 		return
 	}
-	e := stat.Compare(stat.Question{Before: q.before, After: q.after, MinEffect: share, MinAbsolute: floor, Family: row.Family,
-		Noise: q.rule.noise(q.base(), q.of, c.before, c.after)})
+	e := stat.Compare(stat.Question{Before: q.before, After: q.after, MinEffect: share, MinAbsolute: floor,
+		Family: row.Family,
+		Noise:  q.rule.noise(q.base(), q.of, c.before, c.after)})
 	fill(row, e)
 	row.Before, row.LimitPct = &e.Before, pct(e.Limit)
 	row.Verdict, row.RunsNeeded = gateVerdict(e, c.better(q))
 	c.slower(q, row, e)
 }
 
-// gateVerdict is what a gate makes of an effect. It asks less than a comparison: that a measure did not get worse by the
-// limit or more is a pass, whether or not it got better.
+// gateVerdict is what a gate makes of an effect. It asks less than a comparison: that a measure did not get worse by
+// the limit or more is a pass, whether or not it got better.
 func gateVerdict(e stat.Effect, better measure.Better) (verdict Verdict, runsNeeded int) {
 	worse, improved, bound := stat.Higher, stat.Lower, e.High
 	if better == measure.Higher {
@@ -102,7 +104,8 @@ func gateVerdict(e stat.Effect, better measure.Better) (verdict Verdict, runsNee
 // budgetRuns makes a budget a side that does not scatter, whatever is known of the measure's noise.
 const budgetRuns = 1000
 
-// budget judges new runs against an absolute amount: by the interval, so that a median on the right side of it by luck is no pass.
+// budget judges new runs against an absolute amount: by the interval, so that a median on the right side of it by
+// luck is no pass.
 func (c *check) budget(q *question, row *Row) {
 	amount, op := q.rule.Max, "<="
 	if q.kind == "min" {
@@ -115,7 +118,8 @@ func (c *check) budget(q *question, row *Row) {
 		return
 	}
 	x, _ := amount.In(q.like.Unit)
-	e := stat.Compare(stat.Question{Before: slices.Repeat([][]float64{{x}}, budgetRuns), After: q.after, Family: row.Family, Noise: q.rule.noise(q.base(), q.of, c.after, c.after)})
+	e := stat.Compare(stat.Question{Before: slices.Repeat([][]float64{{x}}, budgetRuns), After: q.after,
+		Family: row.Family, Noise: q.rule.noise(q.base(), q.of, c.after, c.after)})
 	e.Warnings = slices.DeleteFunc(e.Warnings, func(w string) bool { return strings.HasPrefix(w, "before has") })
 	fill(row, e)
 	row.RunsBefore = 0

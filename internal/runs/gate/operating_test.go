@@ -30,7 +30,10 @@ func TestSuitesOperating(t *testing.T) {
 		{"0.2 %", normal(0.002), 0.99},
 		{"1 %", normal(0.01), 0.9},
 		{"6 %", normal(0.06), 0},
-		{"two states", func(r *rand.Rand, _ int) float64 { return math.Exp(0.001*r.NormFloat64() + 0.08*float64(r.IntN(2))) }, 0},
+		{"two states", func(r *rand.Rand, _ int) float64 {
+			return math.Exp(0.001*r.NormFloat64() +
+				0.08*float64(r.IntN(2)))
+		}, 0},
 		{"outliers", func(r *rand.Rand, _ int) float64 {
 			x := math.Exp(0.003 * r.NormFloat64())
 			if r.IntN(12) == 0 {
@@ -53,7 +56,8 @@ func TestSuitesOperating(t *testing.T) {
 						if m == 0 {
 							x *= worse
 						}
-						run.Measures = append(run.Measures, measure.Measure{Name: fmt.Sprintf("m%02d", m), Unit: "ms", Samples: []float64{x}})
+						run.Measures = append(run.Measures,
+							measure.Measure{Name: fmt.Sprintf("m%02d", m), Unit: "ms", Samples: []float64{x}})
 					}
 					out = append(out, run)
 				}
@@ -73,7 +77,8 @@ func TestSuitesOperating(t *testing.T) {
 					found++
 				}
 			}
-			t.Logf("%d of %d suites raise a false alarm; %d of %d changes of 5 %% are found", alarms, suites, found, suites)
+			t.Logf("%d of %d suites raise a false alarm; %d of %d changes of 5 %% are found", alarms, suites, found,
+				suites)
 			if alarms > most {
 				t.Errorf("%d of %d suites without any change raise an alarm", alarms, suites)
 			}

@@ -86,7 +86,8 @@ func Override(flags, file []Rule) []Rule {
 	return out
 }
 
-// ParseLimit reads "step=5%,20us" as it stands behind --limit: a pattern, a share of before, an amount; either may be left out.
+// ParseLimit reads "step=5%,20us" as it stands behind --limit: a pattern, a share of before, an amount; either may be
+// left out.
 func ParseLimit(text string) (Rule, error) {
 	at := strings.LastIndexByte(text, '=')
 	if at <= 0 {
@@ -100,14 +101,16 @@ func ParseLimit(text string) (Rule, error) {
 		}
 		switch {
 		case q.Value < 0:
-			return Rule{}, fmt.Errorf("--limit %s: %s is negative; which way is worse is the measure's own, or better: in the file", text, strings.TrimSpace(part))
+			return Rule{}, fmt.Errorf("--limit %s: %s is negative; which way is worse is the measure's own, or "+
+				"better: in the file", text, strings.TrimSpace(part))
 		case q.Symbol == "%" && r.Change == nil:
 			share := q.Value / 100
 			r.Change = &share
 		case r.Floor == nil:
 			r.Floor = &q
 		default:
-			return Rule{}, fmt.Errorf("--limit %s: more than a share and an amount; want MEASURE=SHARE,AMOUNT such as 'step=5%%,20us'", text)
+			return Rule{}, fmt.Errorf("--limit %s: more than a share and an amount; want MEASURE=SHARE,AMOUNT such "+
+				"as 'step=5%%,20us'", text)
 		}
 	}
 	return r, nil
@@ -244,7 +247,8 @@ func Defaults(runs []*measure.Run) []Rule {
 	return out
 }
 
-// noise is what is known of a measure's scatter: as the rule says, else, with a single run on a side, of programs at large.
+// noise is what is known of a measure's scatter: as the rule says, else, with a single run on a side, of programs at
+// large.
 func (r *Rule) noise(name string, of pattern, before, after []*measure.Run) stat.Noise {
 	switch {
 	case r.Noise != nil:

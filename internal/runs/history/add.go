@@ -22,17 +22,19 @@ import (
 
 // An Entry is a run to be kept.
 type Entry struct {
-	Run      *measure.Run
-	Commit   string // "": not known
-	Branch   string // "": not known
-	CommitAt int64  // when it was committed, seconds since 1970: its place in the series; 0: not known, then when the run started, then now
+	Run    *measure.Run
+	Commit string // "": not known
+	Branch string // "": not known
+	// when it was committed, seconds since 1970: its place in the series; 0: not known, then when the run started,
+	// then now
+	CommitAt int64
 }
 
 // maxSamples bounds how many samples of a measure are kept: of more, as many at even distances. The summary is of all.
 const maxSamples = 1000
 
-// Add keeps runs, all or none. A run that is there already, by what was measured, is passed over: present says how many.
-// keys are of all of them, in order.
+// Add keeps runs, all or none. A run that is there already, by what was measured, is passed over: present says how
+// many. keys are of all of them, in order.
 func (s *Store) Add(ctx context.Context, entries []Entry) (keys []string, present int, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		a := adder{s, tx, time.Now().Unix(), map[[4]string]int64{}, map[measureKey]int64{}}
@@ -75,7 +77,8 @@ func (e Entry) key() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// MachineKind is what must be equal for runs to be in one series: GPU and how many, major version of the driver, clocks.
+// MachineKind is what must be equal for runs to be in one series: GPU and how many, major version of the driver,
+// clocks.
 func MachineKind(m measure.Machine) string {
 	gpu := m.GPU
 	if gpu == "" {
@@ -120,7 +123,8 @@ func seriesOf(e Entry) [4]string {
 	return [4]string{clean(e.Run.Program), clean(MachineKind(e.Run.Machine)), clean(e.Branch), clean(e.Run.Tool)}
 }
 
-// names finds or makes the series and the measures of all entries, in one order, so that two writers never wait for each other in a ring.
+// names finds or makes the series and the measures of all entries, in one order, so that two writers never wait for
+// each other in a ring.
 func (a *adder) names(ctx context.Context, entries []Entry) error {
 	var series [][4]string
 	var measures []measureKey
@@ -161,7 +165,8 @@ func (a *adder) id(ctx context.Context, table string, columns []string, values .
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	insert := a.bind("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ") ON CONFLICT DO NOTHING")
+	insert := a.bind("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" +
+		strings.Repeat(", ?", len(columns)-1) + ") ON CONFLICT DO NOTHING")
 	if _, err := a.tx.ExecContext(ctx, insert, values...); err != nil {
 		return 0, err
 	}
@@ -186,7 +191,8 @@ func (a *adder) add(ctx context.Context, e Entry, key string) (bool, error) {
 	var id int64
 	err = a.tx.QueryRowContext(ctx, a.bind(`INSERT INTO run (key, series, at, started, added, commit_id, name, profile, machine, details)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id`),
-		key, series, at, r.Started, a.now, clean(e.Commit), clean(r.Name), clean(r.Profile), clean(r.Machine.Host), clean(string(more))).Scan(&id)
+		key, series, at, r.Started, a.now, clean(e.Commit), clean(r.Name), clean(r.Profile), clean(r.Machine.Host),
+		clean(string(more))).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

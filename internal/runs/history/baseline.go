@@ -97,8 +97,8 @@ func levelOf(runs *Runs, c *Course, window int) Level {
 	return l
 }
 
-// Baseline is the accepted runs of a series to hold a new one against, each with those of its measures whose baseline it
-// is part of, in the order in which they stand.
+// Baseline is the accepted runs of a series to hold a new one against, each with those of its measures whose baseline
+// it is part of, in the order in which they stand.
 func (s *Store) Baseline(ctx context.Context, series Series, window int) ([]*measure.Run, error) {
 	levels, err := s.Levels(ctx, series, nil, window)
 	if err != nil {
@@ -149,7 +149,8 @@ func (s *Store) Reject(ctx context.Context, runs []RunInfo, out bool) error {
 	}
 	return s.change(ctx, func(tx *sql.Tx) error {
 		for _, r := range runs {
-			if _, err := tx.ExecContext(ctx, s.bind(`UPDATE run SET rejected = ? WHERE id = ?`), value, r.ID); err != nil {
+			if _, err := tx.ExecContext(ctx, s.bind(`UPDATE run SET rejected = ? WHERE id = ?`), value,
+				r.ID); err != nil {
 				return err
 			}
 		}
@@ -162,7 +163,8 @@ func (s *Store) Prune(ctx context.Context, runs []RunInfo) (removed int, err err
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		for _, r := range runs {
 			var said int
-			if err := tx.QueryRowContext(ctx, s.bind(`SELECT count(*) FROM acknowledged WHERE run = ?`), r.ID).Scan(&said); err != nil {
+			if err := tx.QueryRowContext(ctx, s.bind(`SELECT count(*) FROM acknowledged WHERE run = ?`),
+				r.ID).Scan(&said); err != nil {
 				return err
 			}
 			if said > 0 {
@@ -191,9 +193,9 @@ func (s *Store) Prune(ctx context.Context, runs []RunInfo) (removed int, err err
 	return removed, nil
 }
 
-// Choose is the one series that a filter chooses. Of several, those whose program and machine are called so to the letter come
-// first, then those of main or master if no branch is asked for, then those that no profiler watched if none is. If these are several
-// still, the error names what tells them apart.
+// Choose is the one series that a filter chooses. Of several, those whose program and machine are called so to the
+// letter come first, then those of main or master if no branch is asked for, then those that no profiler watched if
+// none is. If these are several still, the error names what tells them apart.
 func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 	all, err := s.Series(ctx, f)
 	if err != nil {
@@ -202,7 +204,8 @@ func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 	if len(all) == 0 {
 		have, err := s.Series(ctx, Filter{})
 		if err == nil && len(have) > 0 {
-			err = fmt.Errorf("%s: no series has %s (there is %s); lacuna history list shows them all", s.Name, f, have[0])
+			err = fmt.Errorf("%s: no series has %s (there is %s); lacuna history list shows them all", s.Name, f,
+				have[0])
 		} else if err == nil {
 			err = fmt.Errorf("%s: %w", s.Name, ErrNone)
 		}
@@ -223,7 +226,8 @@ func (s *Store) Choose(ctx context.Context, f Filter) (Series, error) {
 		prefer(func(x Series) bool { return x.Tool == "" })
 	}
 	if len(all) > 1 {
-		return Series{}, fmt.Errorf("%s: matches %d series, such as %s and %s; choose one with --program, --machine, --branch, --profiler", s.Name, len(all), all[0], all[1])
+		return Series{}, fmt.Errorf("%s: matches %d series, such as %s and %s; choose one with --program, "+
+			"--machine, --branch, --profiler", s.Name, len(all), all[0], all[1])
 	}
 	return all[0], nil
 }
@@ -254,7 +258,8 @@ func (x Series) String() string {
 // String says what a filter asks for.
 func (f Filter) String() string {
 	text := ""
-	for _, x := range []struct{ name, value string }{{"program", f.Program}, {"machine", f.Machine}, {"branch", f.Branch}, {"profiler", f.Tool}} {
+	for _, x := range []struct{ name, value string }{{"program", f.Program}, {"machine", f.Machine},
+		{"branch", f.Branch}, {"profiler", f.Tool}} {
 		if x.value != "" {
 			if text != "" {
 				text += ", "

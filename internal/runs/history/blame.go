@@ -116,7 +116,8 @@ func (b *Blame) gather(runs *Runs) {
 	for _, m := range b.Moves {
 		i := slices.IndexFunc(out, func(o Move) bool {
 			at := runs.place(o.Best.ID)
-			return o.Drift == m.Drift && o.Within == m.Within && !holds(o.Measures, m.Measures[0]) && runs.place(m.After.ID) < at && at <= runs.place(m.Upto.ID)
+			return o.Drift == m.Drift && o.Within == m.Within && !holds(o.Measures, m.Measures[0]) &&
+				runs.place(m.After.ID) < at && at <= runs.place(m.Upto.ID)
 		})
 		if i < 0 {
 			out = append(out, m)
@@ -128,11 +129,13 @@ func (b *Blame) gather(runs *Runs) {
 		slices.SortStableFunc(out[i].Measures, bySize)
 	}
 	slices.SortStableFunc(out, func(x, y Move) int {
-		return cmp.Or(cmp.Compare(runs.place(y.Best.ID), runs.place(x.Best.ID)), cmp.Compare(x.Measures[0].Measure.Name, y.Measures[0].Measure.Name))
+		return cmp.Or(cmp.Compare(runs.place(y.Best.ID), runs.place(x.Best.ID)),
+			cmp.Compare(x.Measures[0].Measure.Name, y.Measures[0].Measure.Name))
 	})
 	b.Moves = out
 	slices.SortStableFunc(b.Off, func(x, y Off) int {
-		return cmp.Or(cmp.Compare(runs.place(y.Run.ID), runs.place(x.Run.ID)), cmp.Compare(x.Measure.Name, y.Measure.Name))
+		return cmp.Or(cmp.Compare(runs.place(y.Run.ID), runs.place(x.Run.ID)),
+			cmp.Compare(x.Measure.Name, y.Measure.Name))
 	})
 }
 

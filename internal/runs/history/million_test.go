@@ -11,8 +11,8 @@ import (
 	"lacuna/internal/runs/measure"
 )
 
-// BenchmarkMillion asks a store of a million points, 5,000 runs of 200 measures, what the commands ask. A twentieth of the measures
-// has a shift somewhere.
+// BenchmarkMillion asks a store of a million points, 5,000 runs of 200 measures, what the commands ask. A twentieth
+// of the measures has a shift somewhere.
 func BenchmarkMillion(b *testing.B) {
 	const runs, measures = 5000, 200
 	ctx := context.Background()
@@ -28,7 +28,8 @@ func BenchmarkMillion(b *testing.B) {
 				level *= 1.05
 			}
 			x := level * math.Exp(0.01*r.NormFloat64())
-			e.Run.Measures = append(e.Run.Measures, measure.Measure{Name: fmt.Sprintf("kernel:%03d", m), Unit: "ms", Samples: []float64{x, x * 1.01}})
+			e.Run.Measures = append(e.Run.Measures,
+				measure.Measure{Name: fmt.Sprintf("kernel:%03d", m), Unit: "ms", Samples: []float64{x, x * 1.01}})
 		}
 		if batch = append(batch, e); len(batch) == 250 {
 			if _, _, err := s.Add(ctx, batch); err != nil {
@@ -56,7 +57,11 @@ func BenchmarkMillion(b *testing.B) {
 		{"list", func() error { _, err := s.Series(ctx, Filter{}); return err }},
 		{"show", func() error { _, err := s.Kept(ctx, all[17]); return err }},
 		{"plot", func() error { _, _, err := s.Courses(ctx, x, []string{"kernel:040"}, 500, 0.01); return err }},
-		{"plot-all-runs", func() error { _, _, err := s.Courses(ctx, x, []string{"kernel:040"}, runs, 0.01); return err }},
+		{"plot-all-runs", func() error {
+			_, _, err := s.Courses(ctx, x, []string{"kernel:040"}, runs,
+				0.01)
+			return err
+		}},
 		{"blame-one", func() error { _, err := s.Blame(ctx, x, []string{"kernel:040"}, 500, 0.01); return err }},
 		{"blame-all", func() error { _, err := s.Blame(ctx, x, nil, 500, 0.01); return err }},
 		{"baseline-all", func() error { _, err := s.Levels(ctx, x, nil, Window); return err }},

@@ -54,7 +54,8 @@ func (s *Store) Moves(ctx context.Context, runs *Runs, m Measure, effect float64
 	c.LastOff = lastOff(c.Points, found)
 	acknowledged := runs.acknowledged(m.Name)
 	for i, x := range found.Changes {
-		move := Moved{Measure: m, Drift: x.Kind == changepoint.Drift, Before: x.Before, After: x.After, Change: x.Relative(), Score: x.Score, index: x.Index, first: x.First, last: x.Last}
+		move := Moved{Measure: m, Drift: x.Kind == changepoint.Drift, Before: x.Before, After: x.After,
+			Change: x.Relative(), Score: x.Score, index: x.Index, first: x.First, last: x.Last}
 		move.Worse = worse(m.Better, x.After-x.Before)
 		move.Low, move.High = move.Change, move.Change
 		if !move.Drift {
@@ -187,7 +188,8 @@ func (r *Runs) acknowledged(name string) int {
 
 // bySize puts the surest and largest first; ties in the order of names.
 func bySize(a, b Moved) int {
-	return cmp.Or(cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)), cmp.Compare(a.Measure.Name, b.Measure.Name), cmp.Compare(a.index, b.index))
+	return cmp.Or(cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)), cmp.Compare(a.Measure.Name, b.Measure.Name),
+		cmp.Compare(a.index, b.index))
 }
 
 // chosen is the measures that any of the globs matches, in their order; no glob is all.
@@ -201,7 +203,8 @@ func chosen(all []Measure, globsOf []string) (out []Measure) {
 }
 
 // Courses is how the measures that globs choose went, over the last runs of a series.
-func (s *Store) Courses(ctx context.Context, series Series, of []string, last int, effect float64) ([]*Course, *Runs, error) {
+func (s *Store) Courses(ctx context.Context, series Series, of []string, last int, effect float64) ([]*Course, *Runs,
+	error) {
 	runs, err := s.LastRuns(ctx, series, last)
 	if err != nil {
 		return nil, nil, err

@@ -16,7 +16,8 @@ func noisy(r *rand.Rand, level float64) []float64 {
 	return []float64{x, x * 1.001, x * 0.999}
 }
 
-// shop is a store of three runs a commit: at commit 10 the step and a kernel go up by a fifth together, and the memory stays.
+// shop is a store of three runs a commit: at commit 10 the step and a kernel go up by a fifth together, and the
+// memory stays.
 func shop(t *testing.T, dsn string, commits int, more func(commit int, e *Entry)) *Store {
 	s := create(t, dsn)
 	r := rand.New(rand.NewSource(7))
@@ -63,7 +64,8 @@ func TestBlame(t *testing.T) {
 		}
 		m := b.Moves[0]
 		before, at := entry(9, "").Commit, entry(10, "").Commit
-		if m.Drift || m.Within || m.After.Commit != before || m.From.Commit != before || m.Best.Commit != at || m.Upto.Commit != at {
+		if m.Drift || m.Within || m.After.Commit != before || m.From.Commit != before || m.Best.Commit != at ||
+			m.Upto.Commit != at {
 			t.Errorf("%+v", m)
 		}
 		for _, x := range m.Measures {
@@ -126,7 +128,9 @@ func TestBaseline(t *testing.T) {
 			if c >= 10 {
 				speed = 120
 			}
-			e.Run.Measures = append(e.Run.Measures, measure.Measure{Name: "tokens", Unit: "1/s", Better: measure.Higher, Samples: noisy(rand.New(rand.NewSource(int64(len(e.Run.Name)*c))), speed)})
+			e.Run.Measures = append(e.Run.Measures,
+				measure.Measure{Name: "tokens", Unit: "1/s", Better: measure.Higher,
+					Samples: noisy(rand.New(rand.NewSource(int64(len(e.Run.Name)*c))), speed)})
 		})
 		level := func(name string) Level {
 			t.Helper()
@@ -144,7 +148,8 @@ func TestBaseline(t *testing.T) {
 		}
 		near(level("step"), 10)
 		near(level("tokens"), 120)
-		if l := level("step"); l.Held == nil || l.HeldFrom.Commit != entry(10, "").Commit || l.Upto.Commit != entry(9, "").Commit {
+		if l := level("step"); l.Held == nil || l.HeldFrom.Commit != entry(10, "").Commit ||
+			l.Upto.Commit != entry(9, "").Commit {
 			t.Errorf("%+v", l)
 		}
 		runs, err := s.Baseline(ctx, only(t, s), Window)

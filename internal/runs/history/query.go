@@ -22,8 +22,8 @@ type Series struct {
 	Last                           int64 // where its last run stands, seconds since 1970
 }
 
-// A Filter chooses series. Program and Machine are globs or words that occur, Branch is a glob, Tool is a profiler's name or
-// NoTool; "" is any.
+// A Filter chooses series. Program and Machine are globs or words that occur, Branch is a glob, Tool is a profiler's
+// name or NoTool; "" is any.
 type Filter struct{ Program, Machine, Branch, Tool string }
 
 // NoTool is the Tool of runs that no profiler watched.
@@ -36,7 +36,9 @@ func (s *Store) Series(ctx context.Context, f Filter) (out []Series, err error) 
 		if err := rows.Scan(&x.ID, &x.Program, &x.Machine, &x.Branch, &x.Tool, &x.Runs, &x.Last); err != nil {
 			return err
 		}
-		if matches(f.Program, x.Program) && matches(f.Machine, x.Machine) && (f.Branch == "" || globs(f.Branch, x.Branch)) && (f.Tool == "" || f.Tool == x.Tool || f.Tool == NoTool && x.Tool == "") {
+		if matches(f.Program, x.Program) && matches(f.Machine, x.Machine) &&
+			(f.Branch == "" || globs(f.Branch, x.Branch)) &&
+			(f.Tool == "" || f.Tool == x.Tool || f.Tool == NoTool && x.Tool == "") {
 			out = append(out, x)
 		}
 		return nil
@@ -96,7 +98,8 @@ func limit(n int) string {
 	return fmt.Sprintf(" LIMIT %d", n)
 }
 
-// Find is the one run whose key begins with word, or the runs of the commit that does; both take at least four characters.
+// Find is the one run whose key begins with word, or the runs of the commit that does; both take at least four
+// characters.
 func (s *Store) Find(ctx context.Context, word string) ([]RunInfo, error) {
 	const fewest, most = 4, 1000
 	if len(word) < fewest || strings.Trim(word, "0123456789abcdefABCDEF") != "" && len(word) > 64 {
@@ -108,12 +111,14 @@ func (s *Store) Find(ctx context.Context, word string) ([]RunInfo, error) {
 			x, err := scanRun(rows)
 			out = append(out, x)
 			return err
-		}, `SELECT `+runColumns+` FROM run WHERE `+column+` >= ? AND `+column+` < ? ORDER BY at, id`+limit(most), word, word+"\x7f")
+		}, `SELECT `+runColumns+` FROM run WHERE `+column+` >= ? AND `+column+` < ? ORDER BY at, id`+limit(most), word,
+			word+"\x7f")
 		if err != nil {
 			return nil, err
 		}
 		if column == "key" && len(out) > 1 {
-			return nil, fmt.Errorf("%s: %d runs begin with it (%s, %s, ...); give more characters", word, len(out), out[0].Key, out[1].Key)
+			return nil, fmt.Errorf("%s: %d runs begin with it (%s, %s, ...); give more characters", word, len(out),
+				out[0].Key, out[1].Key)
 		}
 		if len(out) > 0 {
 			return out, nil
@@ -209,7 +214,8 @@ func (s *Store) Measured(ctx context.Context, run RunInfo) (*measure.Run, error)
 			out.Measures = append(out.Measures, m)
 		}
 		return nil
-	}, `SELECT m.name, m.unit, m.better, s.data FROM sample s JOIN measure m ON m.id = s.measure WHERE s.run = ?`, run.ID)
+	}, `SELECT m.name, m.unit, m.better, s.data FROM sample s JOIN measure m ON m.id = s.measure WHERE s.run = ?`,
+		run.ID)
 	out.Sort()
 	return out, err
 }
@@ -231,7 +237,10 @@ func (s *Store) Latest(ctx context.Context, of []Series, n int) (out []LatestRun
 			out = append(out, LatestRun{r, x})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b LatestRun) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID)) })
+	slices.SortStableFunc(out, func(a, b LatestRun) int {
+		return cmp.Or(cmp.Compare(b.At, a.At),
+			cmp.Compare(b.ID, a.ID))
+	})
 	return out[:min(n, len(out))], nil
 }
 

@@ -39,8 +39,10 @@ type dialect struct {
 }
 
 var (
-	sqliteDialect   = dialect{goose.DialectSQLite3, "migrations/sqlite", false, `SELECT count(*) FROM sqlite_master WHERE type = 'table'`}
-	postgresDialect = dialect{goose.DialectPostgres, "migrations/postgres", true, `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()`}
+	sqliteDialect = dialect{goose.DialectSQLite3, "migrations/sqlite", false,
+		`SELECT count(*) FROM sqlite_master WHERE type = 'table'`}
+	postgresDialect = dialect{goose.DialectPostgres, "migrations/postgres", true,
+		`SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()`}
 )
 
 //go:embed migrations
@@ -125,12 +127,14 @@ func connect(ctx context.Context, dsn string, create bool) (*Store, error) {
 	}
 	// Write-ahead log: readers and one writer at a time do not wait for each other. A transaction takes the write
 	// lock when it begins, since one that reads first cannot wait for it later.
-	query := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)", "foreign_keys(1)"}}
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"journal_mode(WAL)", "foreign_keys(1)"}}
 	path, err := filepath.Abs(dsn)
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path),
+		RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +168,8 @@ func (s *Store) migrate(ctx context.Context, create bool) error {
 		case have == newest:
 			return nil
 		case have > newest:
-			return fmt.Errorf("was written by a newer lacuna (schema %d, this one knows %d); update lacuna", have, newest)
+			return fmt.Errorf("was written by a newer lacuna (schema %d, this one knows %d); update lacuna", have,
+				newest)
 		case have == 0 && !create:
 			return ErrNone
 		}
@@ -209,7 +214,8 @@ func explain(err error) error {
 		return fmt.Errorf("is locked: another program has been writing for %v; try again when it is done", busy)
 	case strings.Contains(text, "SQLITE_NOTADB"), strings.Contains(text, "file is not a database"):
 		return errors.New("is not a SQLite file, so not a lacuna history; name another file with --store")
-	case strings.Contains(text, "SQLITE_READONLY"), strings.Contains(text, "SQLITE_CANTOPEN"), strings.Contains(text, "SQLITE_PERM"):
+	case strings.Contains(text, "SQLITE_READONLY"), strings.Contains(text, "SQLITE_CANTOPEN"),
+		strings.Contains(text, "SQLITE_PERM"):
 		return fmt.Errorf("cannot be written: %w", err)
 	}
 	return err

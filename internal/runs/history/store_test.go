@@ -68,9 +68,11 @@ func create(t testing.TB, dsn string) *Store {
 
 // entry is a run at a commit: commits are numbers, in order.
 func entry(commit int, name string, measures ...measure.Measure) Entry {
-	r := &measure.Run{Name: name, Program: "train.py", Machine: measure.Machine{Host: "h", GPU: "NVIDIA H200", GPUs: 1, Driver: "580.10"}, Measures: measures}
+	r := &measure.Run{Name: name, Program: "train.py",
+		Machine: measure.Machine{Host: "h", GPU: "NVIDIA H200", GPUs: 1, Driver: "580.10"}, Measures: measures}
 	r.Sort()
-	return Entry{Run: r, Commit: fmt.Sprintf("c%039d", commit), Branch: "main", CommitAt: int64(1_700_000_000 + 3600*commit)}
+	return Entry{Run: r, Commit: fmt.Sprintf("c%039d", commit), Branch: "main",
+		CommitAt: int64(1_700_000_000 + 3600*commit)}
 }
 
 func step(ms ...float64) measure.Measure {
@@ -91,7 +93,8 @@ func TestKeepsWhatIsAdded(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		s := create(t, dsn)
-		e := entry(1, "a.json", step(4.1, 4.2, 4.0), measure.Measure{Name: "peak_memory", Unit: "bytes", Samples: []float64{1 << 30}},
+		e := entry(1, "a.json", step(4.1, 4.2, 4.0),
+			measure.Measure{Name: "peak_memory", Unit: "bytes", Samples: []float64{1 << 30}},
 			measure.Measure{Name: "throughput", Unit: "tok/s", Better: measure.Higher, Samples: []float64{9000}})
 		e.Run.Labels = []measure.Pair{{Name: "note", Value: "odd \x00 \xff text"}}
 		e.Run.Conditions = []measure.Condition{{Name: "sm_mhz", Min: 1900, Median: 1980, Max: 1980}}
@@ -132,7 +135,8 @@ func TestIdentity(t *testing.T) {
 			}
 			key[c] = keys[0]
 		}
-		keys, present, err := s.Add(ctx, []Entry{entry(3, "x", step(3)), entry(4, "x", step(4)), entry(4, "x", step(4))})
+		keys, present, err := s.Add(ctx, []Entry{entry(3, "x", step(3)), entry(4, "x", step(4)),
+			entry(4, "x", step(4))})
 		if err != nil || present != 2 || keys[0] != key[3] || keys[1] != keys[2] {
 			t.Errorf("%q %d %v", keys, present, err)
 		}
@@ -170,8 +174,10 @@ func TestMachinesAreNotMixed(t *testing.T) {
 		}
 		all[2].Run.Machine.Driver = "580.99" // the same major version
 		for _, change := range []func(e *Entry){
-			func(e *Entry) { e.Run.Machine.Driver = "590.1" }, func(e *Entry) { e.Run.Machine.Clocks = "locked 1980 MHz" },
-			func(e *Entry) { e.Run.Machine.GPUs = 2 }, func(e *Entry) { e.Run.Tool = "nsys" }, func(e *Entry) { e.Branch = "topic" },
+			func(e *Entry) { e.Run.Machine.Driver = "590.1" },
+			func(e *Entry) { e.Run.Machine.Clocks = "locked 1980 MHz" },
+			func(e *Entry) { e.Run.Machine.GPUs = 2 }, func(e *Entry) { e.Run.Tool = "nsys" },
+			func(e *Entry) { e.Branch = "topic" },
 		} {
 			e := entry(9, "y", step(1))
 			change(&e)
@@ -190,7 +196,8 @@ func TestMachinesAreNotMixed(t *testing.T) {
 		if x, err := s.Choose(ctx, Filter{Machine: "H100 NVL"}); err != nil || x.Runs != 2 || x.Branch != "main" {
 			t.Error(x, err)
 		}
-		if _, err := s.Choose(ctx, Filter{Machine: "B200"}); err == nil || !strings.Contains(err.Error(), "no series has machine B200 (there is ") {
+		if _, err := s.Choose(ctx, Filter{Machine: "B200"}); err == nil ||
+			!strings.Contains(err.Error(), "no series has machine B200 (there is ") {
 			t.Error(err)
 		}
 	})
@@ -210,7 +217,8 @@ func TestConcurrentWriters(t *testing.T) {
 				}
 				defer s.Close()
 				for i := range each {
-					e := entry(i, fmt.Sprint(w), step(float64(w)), measure.Measure{Name: fmt.Sprintf("m%d", (w+i)%5), Unit: "ms", Samples: []float64{1}})
+					e := entry(i, fmt.Sprint(w), step(float64(w)),
+						measure.Measure{Name: fmt.Sprintf("m%d", (w+i)%5), Unit: "ms", Samples: []float64{1}})
 					if _, _, err := s.Add(context.Background(), []Entry{e, entry(100, "same", step(1))}); err != nil {
 						t.Error(err)
 					}
@@ -224,7 +232,8 @@ func TestConcurrentWriters(t *testing.T) {
 	})
 }
 
-// A writer that is killed in the middle leaves the store whole: each of its runs with all of its measures, or not at all.
+// A writer that is killed in the middle leaves the store whole: each of its runs with all of its measures, or not at
+// all.
 func TestKilledWriter(t *testing.T) {
 	if dsn := os.Getenv("LACUNA_TEST_KILLED"); dsn != "" {
 		writeForever(dsn)
@@ -253,8 +262,9 @@ func TestKilledWriter(t *testing.T) {
 		}
 		var runs, points, samples int
 		for query, to := range map[string]*int{
-			"SELECT count(*) FROM run WHERE name = 'killed'": &runs,
-			"SELECT count(*) FROM point WHERE n = 2":         &points, "SELECT count(*) FROM sample WHERE measure IN (SELECT id FROM measure WHERE name LIKE 'k%')": &samples,
+			"SELECT count(*) FROM run WHERE name = 'killed'":                                             &runs,
+			"SELECT count(*) FROM point WHERE n = 2":                                                     &points,
+			"SELECT count(*) FROM sample WHERE measure IN (SELECT id FROM measure WHERE name LIKE 'k%')": &samples,
 		} {
 			if err := s.db.QueryRow(query).Scan(to); err != nil {
 				t.Fatal(err)
@@ -283,7 +293,8 @@ func writeForever(dsn string) {
 		e := entry(1000+i, "killed")
 		e.Run.Started = time.Now().UnixNano()
 		for k := range 300 {
-			e.Run.Measures = append(e.Run.Measures, measure.Measure{Name: fmt.Sprintf("k%03d", k), Unit: "ms", Samples: []float64{float64(i), 1}})
+			e.Run.Measures = append(e.Run.Measures,
+				measure.Measure{Name: fmt.Sprintf("k%03d", k), Unit: "ms", Samples: []float64{float64(i), 1}})
 		}
 		if _, _, err := s.Add(context.Background(), []Entry{e}); err != nil {
 			fmt.Println(err)
@@ -345,7 +356,8 @@ func TestLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	if _, _, err := s.Add(context.Background(), []Entry{entry(1, "x", step(1))}); err == nil || !strings.Contains(err.Error(), "is locked: another program") {
+	if _, _, err := s.Add(context.Background(), []Entry{entry(1, "x", step(1))}); err == nil ||
+		!strings.Contains(err.Error(), "is locked: another program") {
 		t.Error(err)
 	}
 	if _, err := s.Series(context.Background(), Filter{}); err != nil {

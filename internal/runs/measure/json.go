@@ -18,7 +18,8 @@ const Schema = "lacuna.metrics/1"
 // IsMetrics says whether a file that begins with head is one of measures.
 func IsMetrics(head []byte) bool {
 	head = head[:min(len(head), 4096)]
-	return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")) && bytes.Contains(head, []byte(`"lacuna.metrics/`))
+	return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")) &&
+		bytes.Contains(head, []byte(`"lacuna.metrics/`))
 }
 
 // The file, docs/formats/metrics.md. Machine and labels of the file hold for runs that have none of their own.
@@ -100,7 +101,8 @@ func Read(r io.Reader) ([]*Run, error) {
 }
 
 func (r fileRun) run(f *file) (*Run, error) {
-	out := &Run{Name: r.Name, Program: first(r.Program, f.Program), Tool: r.Tool, Profile: r.Profile, Labels: pairs(r.Labels)}
+	out := &Run{Name: r.Name, Program: first(r.Program, f.Program), Tool: r.Tool, Profile: r.Profile,
+		Labels: pairs(r.Labels)}
 	for _, l := range pairs(f.Labels) {
 		if find(out.Labels, l.Name) == "" {
 			out.Labels = append(out.Labels, l)
@@ -146,7 +148,8 @@ func Write(w io.Writer, runs []*Run) error {
 	f := file{Schema: Schema}
 	for _, r := range runs {
 		one := fileRun{Name: r.Name, Program: r.Program, Tool: r.Tool, Profile: r.Profile, Labels: byName(r.Labels),
-			Machine:  &fileMachine{r.Machine.Host, r.Machine.GPU, r.Machine.GPUs, r.Machine.Driver, r.Machine.CUDA, r.Machine.Clocks, byName(r.Machine.Libraries)},
+			Machine: &fileMachine{r.Machine.Host, r.Machine.GPU, r.Machine.GPUs, r.Machine.Driver, r.Machine.CUDA,
+				r.Machine.Clocks, byName(r.Machine.Libraries)},
 			Measures: make(map[string]fileMeasure)}
 		if r.Started != 0 {
 			one.Started = time.Unix(r.Started, 0).UTC().Format(time.RFC3339)

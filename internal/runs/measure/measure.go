@@ -73,7 +73,8 @@ type Measure struct {
 
 // Find is the run's measure of that name; nil: not measured.
 func (r *Run) Find(name string) *Measure {
-	i, ok := slices.BinarySearchFunc(r.Measures, name, func(m Measure, name string) int { return strings.Compare(m.Name, name) })
+	i, ok := slices.BinarySearchFunc(r.Measures, name,
+		func(m Measure, name string) int { return strings.Compare(m.Name, name) })
 	if !ok {
 		return nil
 	}

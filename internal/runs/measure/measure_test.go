@@ -10,9 +10,13 @@ import (
 )
 
 func TestReadBackWhatIsWritten(t *testing.T) {
-	run := &Run{Name: "a", Program: "train.py", Started: 1_763_700_000, Machine: Machine{Host: "h", GPU: "NVIDIA H200", GPUs: 1, Driver: "580", CUDA: "13.0", Libraries: []Pair{{"torch", "2.11"}}},
-		Conditions: []Condition{{"sm_mhz", 1900, 1980, 1980, ""}, {"throttle", 0, 0, 0, "power cap"}}, Labels: []Pair{{"commit", "abc"}},
-		Measures: []Measure{{"peak_memory", "bytes", Lower, []float64{1 << 30}}, {"step", "ms", Lower, []float64{4.1, 4.2}}}}
+	run := &Run{Name: "a", Program: "train.py", Started: 1_763_700_000,
+		Machine: Machine{Host: "h", GPU: "NVIDIA H200", GPUs: 1, Driver: "580", CUDA: "13.0",
+			Libraries: []Pair{{"torch", "2.11"}}},
+		Conditions: []Condition{{"sm_mhz", 1900, 1980, 1980, ""}, {"throttle", 0, 0, 0, "power cap"}},
+		Labels:     []Pair{{"commit", "abc"}},
+		Measures: []Measure{{"peak_memory", "bytes", Lower, []float64{1 << 30}},
+			{"step", "ms", Lower, []float64{4.1, 4.2}}}}
 	var text bytes.Buffer
 	if err := Write(&text, []*Run{run}); err != nil {
 		t.Fatal(err)
@@ -31,10 +35,14 @@ func TestRead(t *testing.T) {
 		{"not JSON", "step 4.1", "no lacuna.metrics/1 file"},
 		{"another schema", `{"schema":"lacuna.metrics/9","runs":[]}`, `schema is "lacuna.metrics/9"`},
 		{"no runs", `{"schema":"lacuna.metrics/1"}`, "it has no runs"},
-		{"no values", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"unit":"ms"}}}]}`, "measure step: it has no values"},
-		{"no number", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"values":[1,null]}}}]}`, "values has a null"},
-		{"odd direction", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"better":"up","values":[1]}}}]}`, `better is "up"`},
-		{"odd time", `{"schema":"lacuna.metrics/1","runs":[{"started":"noon","measures":{"step":{"values":[1]}}}]}`, `started is "noon"`},
+		{"no values", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"unit":"ms"}}}]}`,
+			"measure step: it has no values"},
+		{"no number", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"values":[1,null]}}}]}`,
+			"values has a null"},
+		{"odd direction", `{"schema":"lacuna.metrics/1","runs":[{"measures":{"step":{"better":"up","values":[1]}}}]}`,
+			`better is "up"`},
+		{"odd time", `{"schema":"lacuna.metrics/1","runs":[{"started":"noon","measures":{"step":{"values":[1]}}}]}`,
+			`started is "noon"`},
 		{"least there can be", `{"schema":"lacuna.metrics/1","future":1,"labels":{"commit":"c"},"machine":{"gpu":"G"},"runs":[{"measures":{"step":{"values":[1]}}}]}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -62,8 +70,10 @@ func TestDifferences(t *testing.T) {
 		{[]*Run{a}, []*Run{a}, ""},
 		{[]*Run{a}, []*Run{run("H200", "", "2.11", "")}, ""},
 		{[]*Run{a}, []*Run{run("H100", "580", "2.11", "")}, "GPU: before H200, after H100"},
-		{[]*Run{a}, []*Run{run("H200", "590", "2.12", "nsys")}, "driver: before 580, after 590; torch: before 2.11, after 2.12"},
-		{[]*Run{a, run("H100", "580", "2.11", "")}, []*Run{a, run("H100", "580", "2.11", "")}, "GPU differs within both sides: H100 and 1 more"},
+		{[]*Run{a}, []*Run{run("H200", "590", "2.12", "nsys")},
+			"driver: before 580, after 590; torch: before 2.11, after 2.12"},
+		{[]*Run{a, run("H100", "580", "2.11", "")}, []*Run{a, run("H100", "580", "2.11", "")},
+			"GPU differs within both sides: H100 and 1 more"},
 	} {
 		if got := strings.Join(Differences(test.before, test.after), "; "); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

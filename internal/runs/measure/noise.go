@@ -46,7 +46,8 @@ func KnownNoise(name string, runs []*Run) stat.Noise {
 // IsCount says whether a measure does not scatter between runs of a deterministic program.
 func IsCount(name string) bool {
 	return slices.Contains([]string{"launches", "kernels", "copies", "copied", "peak_memory", "syncs"}, name) ||
-		strings.HasPrefix(name, "kernel:") && (strings.HasSuffix(name, ":registers") || strings.HasSuffix(name, ":spills") || strings.HasSuffix(name, ":occupancy_theoretical"))
+		strings.HasPrefix(name, "kernel:") && (strings.HasSuffix(name, ":registers") ||
+			strings.HasSuffix(name, ":spills") || strings.HasSuffix(name, ":occupancy_theoretical"))
 }
 
 // IsRest says whether a measure is what other parts leave of a step: it may be next to nothing, and changes by many

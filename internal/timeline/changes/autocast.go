@@ -9,7 +9,8 @@ import (
 	"lacuna/internal/timeline/replay"
 )
 
-// fp32Attention is fused attention in FP32, which autocast makes one in 16 bits: the memory-efficient kernels of xFormers and PyTorch.
+// fp32Attention is fused attention in FP32, which autocast makes one in 16 bits: the memory-efficient kernels of
+// xFormers and PyTorch.
 var fp32Attention = regexp.MustCompile(`fmha_cutlass[FB]_f32`)
 
 const (
@@ -17,8 +18,8 @@ const (
 	headUs = 4
 	// usualSequence is the length taken for attention whose shapes are not known, and the lengths at its bounds.
 	usualSequence, shortSequence, longSequence = 512, 128, 2048
-	// castsPerProduct is how many casts autocast launches for each product: 140 for 114 in one encoder, 42 for 40 in one stack of
-	// layers (bench/gpu and the corpus, one H200).
+	// castsPerProduct is how many casts autocast launches for each product: 140 for 114 in one encoder, 42 for 40 in
+	// one stack of layers (bench/gpu and the corpus, one H200).
 	castsPerProduct = 1.2
 )
 
@@ -42,7 +43,8 @@ func newCaster(e *replay.Edit) *caster {
 	c := &caster{e: e, ns: make(map[int32]int64), over: make(map[int32]int64)}
 	ns, over := make(map[int32][]int64), make(map[int32][]int64)
 	for i := range e.Calls {
-		if k := &e.Calls[i]; k.N == 1 && k.Wait == replay.WaitNothing && k.Pred >= 0 && e.Works[k.First].Kind == facts.WorkKernel && e.InWindow(int32(i)) {
+		if k := &e.Calls[i]; k.N == 1 && k.Wait == replay.WaitNothing && k.Pred >= 0 &&
+			e.Works[k.First].Kind == facts.WorkKernel && e.InWindow(int32(i)) {
 			ns[k.Thread] = append(ns[k.Thread], k.GapNs+k.OwnNs)
 			over[k.Thread] = append(over[k.Thread], k.GapOverNs+k.OwnOverNs)
 		}

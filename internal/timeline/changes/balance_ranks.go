@@ -86,7 +86,8 @@ func scaleRank(e *replay.Edit, device, host float64) {
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		if c.Pred >= 0 {
-			c.GapNs, c.GapLowNs, c.GapHighNs = scaled(c.GapNs, host), scaled(c.GapLowNs, host), scaled(c.GapHighNs, host)
+			c.GapNs, c.GapLowNs, c.GapHighNs = scaled(c.GapNs, host), scaled(c.GapLowNs, host),
+				scaled(c.GapHighNs, host)
 		}
 		if c.Wait == replay.WaitNothing {
 			c.OwnNs = scaled(c.OwnNs, host)
@@ -113,19 +114,25 @@ func balanceDevices(e *replay.Edit) (int, error) {
 		return 0, ErrNoMatch
 	}
 	if len(collectives) == 1 {
-		return 0, &NotAllowedError{Why: "only one rank is given: how long its collectives wait for other ranks is unknown; " +
-			"give the captures of all ranks (lacuna whatif RANK0 RANK1 …), or one of all ranks of a node (nsys profile around the launcher)"}
+		return 0, &NotAllowedError{Why: "only one rank is given: how long its collectives wait for other ranks is " +
+			"unknown; " +
+			"give the captures of all ranks (lacuna whatif RANK0 RANK1 …), or one of all ranks of a node (nsys " +
+			"profile around the launcher)"}
 	}
 	var lists [][]int32
 	for _, device := range e.Facts.Devices() {
 		if list := collectives[device]; list != nil {
-			slices.SortStableFunc(list, func(a, b int32) int { return int(min(1, max(-1, e.Works[a].StartNs-e.Works[b].StartNs))) })
+			slices.SortStableFunc(list, func(a, b int32) int {
+				return int(min(1,
+					max(-1, e.Works[a].StartNs-e.Works[b].StartNs)))
+			})
 			lists = append(lists, list)
 		}
 	}
 	for _, list := range lists[1:] {
 		if len(list) != len(lists[0]) {
-			return 0, &NotAllowedError{Why: "the devices have different numbers of collectives, which cannot be matched by order"}
+			return 0, &NotAllowedError{Why: "the devices have different numbers of collectives, which cannot be " +
+				"matched by order"}
 		}
 	}
 	for k := range lists[0] {
@@ -143,7 +150,8 @@ func balanceDevices(e *replay.Edit) (int, error) {
 	}
 	mean /= float64(len(collectives))
 	for i := range e.Works {
-		if w := &e.Works[i]; w.Kind.IsCompute() && !w.Dropped && compute[e.Lanes[w.Lane].Device] > 0 && collectives[e.Lanes[w.Lane].Device] != nil {
+		if w := &e.Works[i]; w.Kind.IsCompute() && !w.Dropped && compute[e.Lanes[w.Lane].Device] > 0 &&
+			collectives[e.Lanes[w.Lane].Device] != nil {
 			scaleWork(e, int32(i), mean/compute[e.Lanes[w.Lane].Device])
 		}
 	}

@@ -91,7 +91,8 @@ func build(t *testing.T, events string) *replay.Program {
 // Every change says what a person must know of it.
 func TestChangesAreDocumented(t *testing.T) {
 	for _, c := range All {
-		for what, text := range map[string]string{"Syntax": c.Syntax, "Title": c.Title, "Doc": c.Doc, "Assumes": c.Assumes, "NotWhen": c.NotWhen, "Example": c.Example} {
+		for what, text := range map[string]string{"Syntax": c.Syntax, "Title": c.Title, "Doc": c.Doc,
+			"Assumes": c.Assumes, "NotWhen": c.NotWhen, "Example": c.Example} {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s: no %s", c.Name, what)
 			}
@@ -107,10 +108,13 @@ func TestChangesAreDocumented(t *testing.T) {
 
 // Arguments that make no sense are errors of the call, not changes that match nothing.
 func TestBadArguments(t *testing.T) {
-	p := build(t, "step 0+100000\nstep 100000+100000\ncall c1 1000+5000 cudaLaunchKernel\ncall c2 101000+5000 cudaLaunchKernel\n"+
+	p := build(t, "step 0+100000\nstep 100000+100000\ncall c1 1000+5000 cudaLaunchKernel\ncall c2 101000+5000 "+
+		"cudaLaunchKernel\n"+
 		"kernel c1 8100+5000 a\nkernel c2 108100+5000 a\n")
-	for _, text := range []string{"cpu", "cpu:0", "cpu:x", "cpu:-1", "cpu:NaN", "prefetch", "prefetch:x@0", "prefetch:x@y", "drop-range", "drop-range:(", "drop-syncs:(",
-		"cuda-graph:(", "gpu", "gpu:0", "drop", "drop:(", "scale", "scale:a", "scale:a=0", "scale:(=2", "fuse", "fuse:("} {
+	for _, text := range []string{"cpu", "cpu:0", "cpu:x", "cpu:-1", "cpu:NaN", "prefetch", "prefetch:x@0",
+		"prefetch:x@y", "drop-range", "drop-range:(", "drop-syncs:(",
+		"cuda-graph:(", "gpu", "gpu:0", "drop", "drop:(", "scale", "scale:a", "scale:a=0", "scale:(=2", "fuse",
+		"fuse:("} {
 		c, arg, err := Find(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// blockShare is how much may compute between the first and the last collective of a block, as a share of what computes before
-	// it: scaling of gradients, no layer.
+	// blockShare is how much may compute between the first and the last collective of a block, as a share of what
+	// computes before it: scaling of gradients, no layer.
 	blockShare = 0.1
-	// backwardShare is the part of what computes before a block that is backward, where the capture does not tell: it takes about
-	// twice as long as forward.
+	// backwardShare is the part of what computes before a block that is backward, where the capture does not tell: it
+	// takes about twice as long as forward.
 	backwardShare = 2.0 / 3
 )
 
@@ -69,8 +69,8 @@ func sumNs(e *replay.Edit, works []int32) (ns int64) {
 	return ns
 }
 
-// beginEarly lets the collectives of each block begin while backward goes on, on a stream of their own, and says which works those are. Where
-// their bytes are not known, each counts by how long it takes.
+// beginEarly lets the collectives of each block begin while backward goes on, on a stream of their own, and says
+// which works those are. Where their bytes are not known, each counts by how long it takes.
 func beginEarly(e *replay.Edit) map[int32]bool {
 	done := make(map[int32]bool)
 	lanes := make(map[uint32]int32)
@@ -87,7 +87,8 @@ func beginEarly(e *replay.Edit) map[int32]bool {
 		for _, i := range b.comm {
 			w := &e.Works[i]
 			left -= w.DurNs
-			due := float64(all) * (1 - float64(left)/float64(max(1, total))) // of backward, when the gradients of this one are done
+			// of backward, when the gradients of this one are done
+			due := float64(all) * (1 - float64(left)/float64(max(1, total)))
 			for next < len(backward)-1 && float64(made+e.Works[backward[next]].DurNs) < due {
 				made += e.Works[backward[next]].DurNs
 				next++
@@ -96,7 +97,8 @@ func beginEarly(e *replay.Edit) map[int32]bool {
 		}
 	}
 	if len(done) > 0 {
-		e.Assume("gradients are taken to become ready evenly over backward: the capture does not say which one a collective carries")
+		e.Assume("gradients are taken to become ready evenly over backward: the capture does not say which one a " +
+			"collective carries")
 	}
 	return done
 }

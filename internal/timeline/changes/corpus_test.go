@@ -20,10 +20,14 @@ import (
 
 // repairs is the change that is the repair of each program of the corpus.
 var repairs = map[string]string{
-	"data_loading": "prefetch:data_load@12", "tiny_kernels": "cuda-graph", "llm_decode": "cuda-graph", "pageable_copies": "pin",
-	"copy_not_overlapped": "overlap-copies", "alloc_churn": "drop-allocs", "host_sync": "drop-syncs", "forward_heavy": "drop-syncs",
-	"looped_optimizer": "fuse-optimizer", "stream_serialization": "drop-stream-waits", "periodic_stall": "drop-range:checkpoint",
-	"unfused_elementwise": "fuse:elementwise", "fp32_matmul": "tensor-cores", "dtype_churn": "drop-casts", "unfused_attention": "fuse-attention",
+	"data_loading": "prefetch:data_load@12", "tiny_kernels": "cuda-graph", "llm_decode": "cuda-graph",
+	"pageable_copies":     "pin",
+	"copy_not_overlapped": "overlap-copies", "alloc_churn": "drop-allocs", "host_sync": "drop-syncs",
+	"forward_heavy":    "drop-syncs",
+	"looped_optimizer": "fuse-optimizer", "stream_serialization": "drop-stream-waits",
+	"periodic_stall":      "drop-range:checkpoint",
+	"unfused_elementwise": "fuse:elementwise", "fp32_matmul": "tensor-cores", "dtype_churn": "drop-casts",
+	"unfused_attention": "fuse-attention",
 }
 
 // truth is how long a program's steps took, in ms, by its own clock: alone, and under each tool.
@@ -76,8 +80,8 @@ var captures = map[string]string{"nsys": "nsys.sqlite.zst", "torch": "torch.json
 // something is broken: what is reached is in docs/accuracy.md.
 const worstMean = 0.12
 
-// TestRepairs applies its repair to each slow program, in both formats, and compares the ratio of the step after to the one before with
-// that of the repaired program, alone and without a profiler.
+// TestRepairs applies its repair to each slow program, in both formats, and compares the ratio of the step after to
+// the one before with that of the repaired program, alone and without a profiler.
 func TestRepairs(t *testing.T) {
 	root := filepath.Join(golden.Corpus(t), "system")
 	sum, n, inside := 0.0, 0, 0
@@ -100,7 +104,8 @@ func TestRepairs(t *testing.T) {
 			want := all["fixed"].Alone / all["slow"].Alone
 			got := then.Ns / now.Ns
 			ok := then.LowNs/now.Ns <= want && want <= then.HighNs/now.Ns
-			t.Logf("%-20s %-5s %-22s x%.3f [%.3f, %.3f], measured x%.3f: %+.1f %% %v", name, tool, text, got, then.LowNs/now.Ns, then.HighNs/now.Ns, want, 100*(got/want-1), ok)
+			t.Logf("%-20s %-5s %-22s x%.3f [%.3f, %.3f], measured x%.3f: %+.1f %% %v", name, tool, text, got,
+				then.LowNs/now.Ns, then.HighNs/now.Ns, want, 100*(got/want-1), ok)
 			sum += math.Abs(got/want - 1)
 			n++
 			if ok {
@@ -123,12 +128,13 @@ var stillToGain = map[string]float64{
 	"data_loading prefetch:data_load@12": 0.03, // taking a batch from the loader's queue is host work in the range
 }
 
-// TestNothingToRepair applies changes to repaired programs: the repair of each, and those that must buy nothing anywhere but in the
-// program that they repair. They match nothing, are not allowed, or buy less than 1 %.
+// TestNothingToRepair applies changes to repaired programs: the repair of each, and those that must buy nothing
+// anywhere but in the program that they repair. They match nothing, are not allowed, or buy less than 1 %.
 func TestNothingToRepair(t *testing.T) {
 	root := filepath.Join(golden.Corpus(t), "system")
 	for _, name := range folders(t, root) {
-		texts := []string{"drop-allocs", "pin", "overlap-copies", "drop-stream-waits", "fuse-attention", "fuse-optimizer", "overlap-comm"}
+		texts := []string{"drop-allocs", "pin", "overlap-copies", "drop-stream-waits", "fuse-attention",
+			"fuse-optimizer", "overlap-comm"}
 		if repair := repairs[name]; repair != "" && repair != "cuda-graph" { // a graph's own kernels are captured again
 			texts = append(texts, repair)
 		}
@@ -153,7 +159,8 @@ func TestNothingToRepair(t *testing.T) {
 				default:
 					after := max(e.StepNs(e.Simulate(replay.Options{Deflate: 1})), e.Floor.Ns)
 					if gain := 1 - after/before; gain > mostNothing && gain > stillToGain[name+" "+text] {
-						t.Errorf("%s %s: %s matches %d and promises %.1f %% of a repaired program", name, tool, text, n, 100*gain)
+						t.Errorf("%s %s: %s matches %d and promises %.1f %% of a repaired program", name, tool, text,
+							n, 100*gain)
 					}
 				}
 			}

@@ -66,7 +66,8 @@ func applyCUDAGraph(e *replay.Edit, arg string) (int, error) {
 	}
 	g.end()
 	if g.graphs > 0 {
-		e.Assume("%d graphs of %d nodes in the median; nodes follow one another within 0 to 0.5 µs", g.graphs, g.nodes/g.graphs)
+		e.Assume("%d graphs of %d nodes in the median; nodes follow one another within 0 to 0.5 µs", g.graphs,
+			g.nodes/g.graphs)
 	}
 	return matched(g.merged)
 }
@@ -88,7 +89,8 @@ func graphCalls(e *replay.Edit, only *regexp.Regexp) []bool {
 	return out
 }
 
-// leaveInputs takes out of inside the copies to the device that a step makes before its first kernel, and the waits there.
+// leaveInputs takes out of inside the copies to the device that a step makes before its first kernel, and the waits
+// there.
 func leaveInputs(e *replay.Edit, inside []bool) {
 	computed := make(map[int32]bool) // steps that have launched a kernel
 	for i := range e.Calls {
@@ -154,7 +156,9 @@ func capturable(e *replay.Edit, inside []bool) error {
 			what += " in " + where
 		}
 		if 2*len(o.steps) > steps {
-			return &NotAllowedError{First: fix, Why: fmt.Sprintf("%s %s, in %d of %d steps; add -x %s before it, or name a range without it", what, offences[fix], len(o.steps), steps, fix)}
+			return &NotAllowedError{First: fix, Why: fmt.Sprintf(
+				"%s %s, in %d of %d steps; add -x %s before it, or name a range without it", what, offences[fix],
+				len(o.steps), steps, fix)}
 		}
 		e.Assume("%s, in %d of %d steps, is left outside the graph", what, len(o.steps), steps)
 	}

@@ -3,10 +3,11 @@ package changes
 import "lacuna/internal/timeline/replay"
 
 var drop = Change{
-	Name:    "drop",
-	Syntax:  "drop:REGEX",
-	Title:   "kernels, copies and memsets of this name are not issued",
-	Doc:     "Work whose name matches REGEX is left out, with calls that issued nothing else. Host work around them stays: the gain is a lower bound.",
+	Name:   "drop",
+	Syntax: "drop:REGEX",
+	Title:  "kernels, copies and memsets of this name are not issued",
+	Doc: "Work whose name matches REGEX is left out, with calls that issued nothing else. Host work around " +
+		"them stays: the gain is a lower bound.",
 	Assumes: "nothing else needs their results",
 	NotWhen: "their results are needed: the answer is what the work costs, not whether it can be removed",
 	Example: "drop:nll_loss",

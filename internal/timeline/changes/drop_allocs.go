@@ -61,7 +61,8 @@ func applyDropAllocs(e *replay.Edit, arg string) (int, error) {
 		p.trim(e, ns, ordinary)
 	}
 	if trimmed > 0 {
-		e.Assume("host work around %d of %d allocations takes as long as between the same launches without one", trimmed, trimmed+kept)
+		e.Assume("host work around %d of %d allocations takes as long as between the same launches without one",
+			trimmed, trimmed+kept)
 	}
 	if kept > 0 {
 		e.Assume("the framework's own bookkeeping of the other allocations stays as it is")
@@ -85,7 +86,8 @@ func (p *passage) drop(e *replay.Edit) {
 // dropInquiry leaves out a call that asks for the stream's state right before an allocation: the allocator's.
 func dropInquiry(e *replay.Edit, alloc int32) {
 	p := e.Calls[alloc].Pred
-	if p >= 0 && e.Calls[p].Thread == e.Calls[alloc].Thread && e.Calls[p].N == 0 && strings.HasSuffix(e.CallName(p), "StreamIsCapturing") {
+	if p >= 0 && e.Calls[p].Thread == e.Calls[alloc].Thread && e.Calls[p].N == 0 &&
+		strings.HasSuffix(e.CallName(p), "StreamIsCapturing") {
 		e.DropGap(alloc, 0)
 		e.DropCall(p)
 	}
@@ -157,8 +159,8 @@ func kernelOf(e *replay.Edit, c *replay.Call) model.StringID {
 	return e.Facts.Trace.Kernels.Name[rowOf(e, c.First)]
 }
 
-// usualPassages is the median host work of passages without an allocation: between two kernels, and before a kernel whatever
-// the one before.
+// usualPassages is the median host work of passages without an allocation: between two kernels, and before a kernel
+// whatever the one before.
 func usualPassages(passages []passage) map[launches]int64 {
 	seen := make(map[launches][]int64)
 	for i := range passages {

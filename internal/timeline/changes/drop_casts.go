@@ -13,7 +13,8 @@ var dropCasts = Change{
 the input's. Where the program trains, only round trips are left out: a tensor that is widened and at once narrowed
 again. Casts of weights must then be repeated after each update, by autocast or by hand.`,
 	Assumes: "weights and activations can be kept in the narrow type",
-	NotWhen: "the casts are autocast's own of weights that are updated in FP32: cast the model instead (model.to(torch.bfloat16)), which changes the numerics",
+	NotWhen: "the casts are autocast's own of weights that are updated in FP32: cast the model instead " +
+		"(model.to(torch.bfloat16)), which changes the numerics",
 	Example: "drop-casts",
 	Apply:   applyDropCasts,
 }
@@ -46,11 +47,13 @@ func applyDropCasts(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if n == 0 && kept > 0 {
-		return 0, &NotAllowedError{Why: "the program trains: " + one(kept, "cast") + ", none of them a round trip, must be repeated after each update; " +
+		return 0, &NotAllowedError{Why: "the program trains: " + one(kept, "cast") +
+			", none of them a round trip, must be repeated after each update; " +
 			"keep the weights themselves in 16 bits (model.to(torch.bfloat16)) and compare"}
 	}
 	if n > 0 && !training {
-		e.Assume("weights are kept in the narrow type: nothing in the capture updates them; the first cast of each step is the input's, and stays")
+		e.Assume("weights are kept in the narrow type: nothing in the capture updates them; the first cast of each " +
+			"step is the input's, and stays")
 	}
 	return matched(n)
 }

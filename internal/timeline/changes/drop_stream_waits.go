@@ -40,9 +40,11 @@ func applyDropStreamWaits(e *replay.Edit, arg string) (int, error) {
 		return 0, ErrNoMatch
 	}
 	if inferred > 0 {
-		e.Assume("waits between streams are inferred from the start of kernels: the capture does not record which stream waits for which")
+		e.Assume("waits between streams are inferred from the start of kernels: the capture does not record which " +
+			"stream waits for which")
 	}
-	e.Assume("concurrent kernels slow each other by a quarter to nearly all of the time that serial execution would take")
+	e.Assume("concurrent kernels slow each other by a quarter to nearly all of the time that serial execution " +
+		"would take")
 	e.Contend()
 	return n + inferred, nil
 }

@@ -45,7 +45,8 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	n := 0
 	for i := range e.Calls {
 		c := &e.Calls[i]
-		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil && !picks(e, int32(i), only) {
+		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil &&
+			!picks(e, int32(i), only) {
 			continue
 		}
 		n++
@@ -63,7 +64,8 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 		e.Stub(int32(i))
 	}
 	if v.kernels > 0 {
-		e.Assume("%s before the values read may have computed nothing else: at best they go too", one(v.kernels, "kernel"))
+		e.Assume("%s before the values read may have computed nothing else: at best they go too",
+			one(v.kernels, "kernel"))
 	}
 	if n > 0 {
 		e.Assume("the host does not depend on any value that it waited for")
@@ -87,7 +89,8 @@ func readsBack(e *replay.Edit, i int32) bool {
 	return copyKind(e, c.First) == model.CopyDtoH
 }
 
-// dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a usual pause.
+// dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a
+// usual pause.
 func (v *values) dropBehind(i int32, next []int32) {
 	e, k := v.e, next[i]
 	if k < 0 || e.Calls[k].Pred != i {
@@ -101,15 +104,16 @@ func (v *values) dropBehind(i int32, next []int32) {
 	}
 }
 
-// ownWork is how much of the host work before a call lies in ranges that begin in it: that has a name of its own, such as that of
-// making the next batch, and does not work on the value.
+// ownWork is how much of the host work before a call lies in ranges that begin in it: that has a name of its own,
+// such as that of making the next batch, and does not work on the value.
 func (v *values) ownWork(k int32) int64 {
 	if v.begin == nil {
 		v.begin = rangesByStart(v.e)
 	}
 	gap := v.e.GapSpan(k)
 	ranges := v.begin[v.e.Calls[k].Thread]
-	first, _ := slices.BinarySearchFunc(ranges, gap.StartNs, func(s interval.Span, ns int64) int { return cmp.Compare(s.StartNs, ns) })
+	first, _ := slices.BinarySearchFunc(ranges, gap.StartNs,
+		func(s interval.Span, ns int64) int { return cmp.Compare(s.StartNs, ns) })
 	var own []interval.Span
 	for _, s := range ranges[first:] {
 		if s.StartNs >= gap.EndNs {
@@ -151,13 +155,14 @@ type values struct {
 	kernels  int
 }
 
-// read marks the kernels that led to a small copy to the host as ones that may go: those right before it on its stream that
-// reduce or work element by element, as statistics and losses are made. There may be other users of what
+// read marks the kernels that led to a small copy to the host as ones that may go: those right before it on its
+// stream that reduce or work element by element, as statistics and losses are made. There may be other users of what
 // they compute: so they go only where everything is taken well.
 func (v *values) read(copyCall int32) {
 	e := v.e
 	k := e.Calls[copyCall].First
-	if row := rowOf(e, k); int(row) >= len(e.Facts.Trace.Copies.Bytes) || e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes {
+	if row := rowOf(e, k); int(row) >= len(e.Facts.Trace.Copies.Bytes) ||
+		e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes {
 		return
 	}
 	works := v.lanes[e.Works[k].Lane]

@@ -48,7 +48,8 @@ func applyEvenSteps(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if evened > 0 {
-		e.Assume("%s lose %.3g ms of host work in all, which the others do not have", one(evened, "step"), float64(ns)/1e6)
+		e.Assume("%s lose %.3g ms of host work in all, which the others do not have", one(evened, "step"),
+			float64(ns)/1e6)
 	}
 	return matched(evened)
 }
@@ -82,8 +83,8 @@ func stalledSteps(e *replay.Edit, arg string) (map[int32]bool, error) {
 	return out, nil
 }
 
-// addStall adds a step and the one behind it: a step of the device lasts until the first kernel of the next, and what stalls it may be
-// what the host does in front of that.
+// addStall adds a step and the one behind it: a step of the device lasts until the first kernel of the next, and what
+// stalls it may be what the host does in front of that.
 func addStall(e *replay.Edit, out map[int32]bool, step int) {
 	if step >= e.Steps.First && step < e.Steps.Last {
 		out[int32(step)], out[int32(step+1)] = true, true

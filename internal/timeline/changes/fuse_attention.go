@@ -65,7 +65,8 @@ func applyFuseAttention(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if n > shaped {
-		e.Assume("head dimension %d in %d of %d places where the capture does not say; %d at worst", usualHead, n-shaped, n, largeHead)
+		e.Assume("head dimension %d in %d of %d places where the capture does not say; %d at worst", usualHead,
+			n-shaped, n, largeHead)
 	}
 	return matched(n)
 }
@@ -105,7 +106,8 @@ func attentionRegion(e *replay.Edit, works []int32, k, least int) (region, bool)
 				found++
 				far = 0
 				r.products = append(r.products, works[j])
-			case w.Kind == facts.WorkCopy || w.Kind == facts.WorkSet, class == facts.ClassPointwise, class == facts.ClassCast, class == facts.ClassMove,
+			case w.Kind == facts.WorkCopy || w.Kind == facts.WorkSet, class == facts.ClassPointwise,
+				class == facts.ClassCast, class == facts.ClassMove,
 				class == facts.ClassMask, class == facts.ClassGEMMTail:
 				far++
 				name := e.WorkName(works[j])
@@ -138,8 +140,8 @@ func (r *region) widen(e *replay.Edit, j, step, least int) int {
 	return stop
 }
 
-// isLayoutCopy says whether a kernel beside attention copies queries, keys, values or the result to another layout, which the
-// batched products need; fused kernels take any strides. It copies less than all scores.
+// isLayoutCopy says whether a kernel beside attention copies queries, keys, values or the result to another layout,
+// which the batched products need; fused kernels take any strides. It copies less than all scores.
 func isLayoutCopy(e *replay.Edit, i int32, scores float64) bool {
 	k := kindOf(e, i)
 	return k.Class == facts.ClassMove && k.PerThread > 0 && elementsOf(e, i) < scores
@@ -203,7 +205,8 @@ func attentionOf(e *replay.Edit) (out attentionFacts) {
 	return out
 }
 
-// length is how long the sequence is: a row of the scores. Where the softmax does not tell, all of the capture's are alike.
+// length is how long the sequence is: a row of the scores. Where the softmax does not tell, all of the capture's are
+// alike.
 func (r *region) length(e *replay.Edit, about attentionFacts) float64 {
 	if n := rowLength(e, r.softmax); n > 0 {
 		return n
@@ -218,7 +221,8 @@ func (r *region) length(e *replay.Edit, about attentionFacts) float64 {
 }
 
 // fuse makes one kernel of the region: its first product. It says whether shapes told the size of a head.
-func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, about attentionFacts, ordinary func(int32) int64) (bool, error) {
+func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, about attentionFacts,
+	ordinary func(int32) int64) (bool, error) {
 	products := float64(forwardProducts)
 	if r.backward {
 		products = backwardProducts
@@ -231,7 +235,8 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, abo
 	}
 	length := r.length(e, about)
 	if length == 0 {
-		return false, &NotAllowedError{Why: "sequence lengths are unknown: the capture has neither grids nor shapes; record with torch.profiler(record_shapes=True)"}
+		return false, &NotAllowedError{Why: "sequence lengths are unknown: the capture has neither grids nor " +
+			"shapes; record with torch.profiler(record_shapes=True)"}
 	}
 	share, unit := p.AttentionShare(length, r.backward), max(p.BF16, p.FP16)
 	if unit == 0 {

@@ -23,15 +23,17 @@ once. The host still loops over all parameters, for 1.5 to 5 µs each.`,
 	Apply:   applyFuseOptimizer,
 }
 
-// PyTorch passes lists of tensors to kernels as arguments, which hold so many (MultiTensorApply.cuh: depth_to_max_tensors): of
-// four lists, as fused Adam's parameter, gradient and two states, and of one, the step counters.
+// PyTorch passes lists of tensors to kernels as arguments, which hold so many (MultiTensorApply.cuh:
+// depth_to_max_tensors): of four lists, as fused Adam's parameter, gradient and two states, and of one, the step
+// counters.
 const (
 	listOfFour = 36
 	listOfOne  = 110
 )
 
 // What the host needs in all for each parameter of a fused optimizer, in ns: grouping by device and type, and packing
-// lists. One H200 host, 322 parameters of fused Adam: 3 µs besides launches; the bounds are half of it and nearly twice.
+// lists. One H200 host, 322 parameters of fused Adam: 3 µs besides launches; the bounds are half of it and nearly
+// twice.
 const (
 	fusedHostNs, fusedHostLowNs, fusedHostHighNs = 3_000, 1_500, 5_000
 )
@@ -43,7 +45,8 @@ const fusedOperands = 7
 // from how many updates it is worth being fused.
 const minLooped, minParameters = 32, 4
 
-// optimizerRange is what ranges and annotations of optimizers are called: optimizer, Optimizer.step#Adam.step, opt_step.
+// optimizerRange is what ranges and annotations of optimizers are called: optimizer, Optimizer.step#Adam.step,
+// opt_step.
 var optimizerRange = regexp.MustCompile(`(?i)optim|^opt([_ .-]|$)`)
 
 func applyFuseOptimizer(e *replay.Edit, arg string) (int, error) {
@@ -69,7 +72,8 @@ func applyFuseOptimizer(e *replay.Edit, arg string) (int, error) {
 	for _, works := range onLanes(e) {
 		from := 0
 		for k := 1; k <= len(works); k++ {
-			if k < len(works) && loopable(e, works[k-1]) && loopable(e, works[k]) && calm(e, works[k-1], works[k]) && inRange(works[k-1]) == inRange(works[k]) {
+			if k < len(works) && loopable(e, works[k-1]) && loopable(e, works[k]) && calm(e, works[k-1], works[k]) &&
+				inRange(works[k-1]) == inRange(works[k]) {
 				continue
 			}
 			run := works[from:k]
@@ -91,7 +95,8 @@ func applyFuseOptimizer(e *replay.Edit, arg string) (int, error) {
 // loopable says whether a kernel may be one of an optimizer's loop over parameters.
 func loopable(e *replay.Edit, i int32) bool {
 	k := kindOf(e, i)
-	return e.Works[i].Call >= 0 && e.Calls[e.Works[i].Call].N == 1 && (k.Class == facts.ClassPointwise || k.Class == facts.ClassCast)
+	return e.Works[i].Call >= 0 && e.Calls[e.Works[i].Call].N == 1 &&
+		(k.Class == facts.ClassPointwise || k.Class == facts.ClassCast)
 }
 
 // A loop is the kernels of an optimizer that goes over its parameters.
@@ -135,8 +140,8 @@ const (
 	inCycle  = 0.9
 )
 
-// updatesOf is how many parameters are updated: as often as the names of the kernels repeat, where they do; else as often as
-// the kernel that divides by the root of the second moment runs, or as the commonest.
+// updatesOf is how many parameters are updated: as often as the names of the kernels repeat, where they do; else as
+// often as the kernel that divides by the root of the second moment runs, or as the commonest.
 func updatesOf(e *replay.Edit, run []int32, counts map[string]int) int {
 	for period := 2; period <= maxCycle && period*minParameters <= len(run); period++ {
 		same := 0
@@ -192,7 +197,8 @@ func (l *loop) fuse(e *replay.Edit, ordinary func(int32) int64) {
 	}
 }
 
-// hostBefore is the host work of a thread before a launch, back to its launch before or to where another thread handed over.
+// hostBefore is the host work of a thread before a launch, back to its launch before or to where another thread
+// handed over.
 func hostBefore(e *replay.Edit, call int32) (ns int64) {
 	for i := call; ; {
 		c := &e.Calls[i]

@@ -11,7 +11,8 @@ import (
 	"lacuna/internal/timeline/replay"
 )
 
-// searching understands a regular expression that is searched in the names of kernels: those are too long to be matched whole.
+// searching understands a regular expression that is searched in the names of kernels: those are too long to be
+// matched whole.
 func searching(change, arg string) (*regexp.Regexp, error) {
 	if arg == "" {
 		return nil, fmt.Errorf("%s: needs part of a kernel's name, or a regular expression, after the colon", change)
@@ -64,7 +65,8 @@ func copyKind(e *replay.Edit, i int32) model.CopyKind {
 // threadsOf is how many threads a kernel has; 0: not recorded.
 func threadsOf(e *replay.Edit, i int32) float64 {
 	k, row := &e.Facts.Trace.Kernels, int(rowOf(e, i))
-	if e.Works[i].Kind != facts.WorkKernel || row >= min(len(k.GridX), len(k.GridY), len(k.GridZ), len(k.BlockX), len(k.BlockY), len(k.BlockZ)) {
+	if e.Works[i].Kind != facts.WorkKernel || row >= min(len(k.GridX), len(k.GridY), len(k.GridZ), len(k.BlockX),
+		len(k.BlockY), len(k.BlockZ)) {
 		return 0
 	}
 	return blocksOf(e, i) * float64(k.BlockX[row]) * float64(k.BlockY[row]) * float64(k.BlockZ[row])
@@ -130,7 +132,8 @@ func dropBetween(e *replay.Edit, from, to int32, ordinary func(thread int32) int
 	}
 }
 
-// usualPause returns a function that says what the host work between two calls of a thread is in the median; 0: too few.
+// usualPause returns a function that says what the host work between two calls of a thread is in the median; 0: too
+// few.
 func usualPause(e *replay.Edit) func(thread int32) int64 {
 	known := make(map[int32]int64)
 	return func(thread int32) int64 {
@@ -187,7 +190,9 @@ func peakOf(e *replay.Edit, ordinal uint32, what string) (*peaks.Peak, error) {
 	if name == "" {
 		name = "the device, which the capture does not name,"
 	}
-	return nil, &NotAllowedError{Why: fmt.Sprintf("%s is unknown: %s is not in the table of devices; capture one step with the change made and compare", what, name)}
+	return nil, &NotAllowedError{Why: fmt.Sprintf(
+		"%s is unknown: %s is not in the table of devices; capture one step with the change made and compare", what,
+		name)}
 }
 
 // trains says whether the program computes gradients or updates weights: what it keeps for backward must be
@@ -201,7 +206,8 @@ func trains(e *replay.Edit) bool {
 			continue
 		}
 		seen[id] = true
-		if k.Class == facts.ClassForeach || k.Backward || strings.Contains(strings.ToLower(t.Strings.Text(id)), "backward") {
+		if k.Class == facts.ClassForeach || k.Backward ||
+			strings.Contains(strings.ToLower(t.Strings.Text(id)), "backward") {
 			return true
 		}
 	}

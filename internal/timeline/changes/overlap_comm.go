@@ -19,7 +19,8 @@ capture does not separate backward from forward, backward is the last two thirds
 
 With one rank, a collective waits for other ranks as long as recorded; with all ranks, the waits are replayed.`,
 	Assumes: "gradients are reduced in buckets during backward; only the optimizer needs them",
-	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in time without prefetching",
+	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in " +
+		"time without prefetching",
 	Example: "overlap-comm",
 	Apply:   applyOverlapComm,
 }
@@ -56,7 +57,8 @@ func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
 		talks[w.Lane] = talks[w.Lane] || w.Kind == facts.WorkComm
 	}
 	for i := range e.Waits {
-		if w := &e.Waits[i]; int(max(w.Lane, w.From)) < len(computes) && computes[w.Lane] && !computes[w.From] && talks[w.From] {
+		if w := &e.Waits[i]; int(max(w.Lane, w.From)) < len(computes) && computes[w.Lane] && !computes[w.From] &&
+			talks[w.From] {
 			w.Dropped = true
 		}
 	}

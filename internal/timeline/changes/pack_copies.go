@@ -19,7 +19,8 @@ too.`,
 	Apply:   applyPackCopies,
 }
 
-// shortCopyNs is up to which duration the call costs more than the copy: calls of small copies took 4 to 10 µs under nsys.
+// shortCopyNs is up to which duration the call costs more than the copy: calls of small copies took 4 to 10 µs under
+// nsys.
 const shortCopyNs = 10_000
 
 func applyPackCopies(e *replay.Edit, _ string) (int, error) {

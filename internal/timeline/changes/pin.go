@@ -16,14 +16,15 @@ var pin = Change{
 	Doc: `Copies of pageable memory to the device, of over 64 KiB, become asynchronous copies of pinned memory on a
 copy stream. A step uses the data copied during the step before. The synchronization after such a copy is left out.
 The bandwidth is that of pinned copies in the capture, else what the device's host link gives.`,
-	Assumes: "the data is in pinned memory (pin_memory=True) and known one step ahead; link and device memory have room",
+	Assumes: "the data is in pinned memory (pin_memory=True) and known one step ahead; link and device memory " +
+		"have room",
 	NotWhen: "a batch depends on the step before",
 	Example: "pin",
 	Apply:   func(e *replay.Edit, arg string) (int, error) { return moveCopies(e, true) },
 }
 
-// asyncCopyCallNs is what an asynchronous copy's call of megabytes takes on the host at most: medians were 9.7 to 10.7 µs in six captures
-// of pinned copies, under nsys and under torch.profiler.
+// asyncCopyCallNs is what an asynchronous copy's call of megabytes takes on the host at most: medians were 9.7 to
+// 10.7 µs in six captures of pinned copies, under nsys and under torch.profiler.
 const asyncCopyCallNs = 10_000
 
 // moveCopies moves copies to the device to a stream of their own, one step ahead: those of pageable
@@ -72,9 +73,10 @@ func moveCopies(e *replay.Edit, pageable bool) (int, error) {
 	return len(moved), nil
 }
 
-// A device that computes without rest runs at a lower clock than one that rests while copies run: on one H200, without the
-// pauses of 24 % of the time, the same kernels took 2 % longer (REPLAY.md), and steps up to 7 %. So for a share r of the time
-// that the device no longer rests, kernels take 0.08 r longer, none at best, and up to restHigh at worst.
+// A device that computes without rest runs at a lower clock than one that rests while copies run: on one H200,
+// without the pauses of 24 % of the time, the same kernels took 2 % longer (REPLAY.md), and steps up to 7 %. So for a
+// share r of the time that the device no longer rests, kernels take 0.08 r longer, none at best, and up to restHigh
+// at worst.
 const (
 	restPerShare, restHighPerShare = 0.08, 0.3
 	restHigh                       = 1.07
@@ -103,7 +105,8 @@ func movable(e *replay.Edit, c *replay.Call, pageable bool, computes []bool) boo
 		return false
 	}
 	t, row := e.Facts.Trace, e.Facts.Work().Row[w.Row]
-	if copyKind(e, c.First) != model.CopyHtoD || int(row) >= len(t.Copies.Bytes) || t.Copies.Bytes[row] <= smallCopyBytes {
+	if copyKind(e, c.First) != model.CopyHtoD || int(row) >= len(t.Copies.Bytes) ||
+		t.Copies.Bytes[row] <= smallCopyBytes {
 		return false
 	}
 	isPageable := int(row) < len(t.Copies.Src) && t.Copies.Src[row] == model.MemPageable
@@ -153,20 +156,24 @@ func copySpeed(e *replay.Edit, device uint32) (replay.Range, string, error) {
 	t := e.Facts.Trace
 	var seen []float64
 	for i, kind := range t.Copies.Kind {
-		if kind == model.CopyHtoD && i < len(t.Copies.Src) && t.Copies.Src[i] == model.MemPinned && i < len(t.Copies.Device) && t.Copies.Device[i] == device && i < len(t.Copies.Bytes) && t.Copies.Bytes[i] >= 1e6 && t.Copies.DurNs[i] > 0 {
+		if kind == model.CopyHtoD && i < len(t.Copies.Src) && t.Copies.Src[i] == model.MemPinned &&
+			i < len(t.Copies.Device) && t.Copies.Device[i] == device && i < len(t.Copies.Bytes) &&
+			t.Copies.Bytes[i] >= 1e6 && t.Copies.DurNs[i] > 0 {
 			seen = append(seen, float64(t.Copies.Bytes[i])/float64(t.Copies.DurNs[i])*1e9)
 		}
 	}
 	if n := len(seen); n > 0 {
 		slices.Sort(seen)
-		return replay.Range{Ns: seen[n/2], LowNs: seen[0], HighNs: seen[n-1]}, "the median of such copies in the capture", nil
+		return replay.Range{Ns: seen[n/2], LowNs: seen[0], HighNs: seen[n-1]},
+			"the median of such copies in the capture", nil
 	}
 	p, err := peakOf(e, device, "the bandwidth of pinned copies")
 	if err != nil {
 		return replay.Range{}, "", err
 	}
 	if p.HostGBs == 0 {
-		return replay.Range{}, "", &NotAllowedError{Why: "the bandwidth of pinned copies is unknown: the capture has none, and the host link of " + p.Name + " is not known"}
+		return replay.Range{}, "", &NotAllowedError{Why: "the bandwidth of pinned copies is unknown: the capture " +
+			"has none, and the host link of " + p.Name + " is not known"}
 	}
 	s, peak := p.HostShare(), p.HostGBs*1e9
 	from := fmt.Sprintf("%.0f %% of the %s that a %s has at best", 100*s.Mid, p.HostLink, p.Name)

@@ -19,22 +19,26 @@ var prefetch = Change{
 have one, up to 1.3 times as long where all do; more workers than cores count as the number of cores. Without
 WORKERS: as many as it takes to keep up. Where no range marks the work, before-copies means all host work, far
 longer than the thread's usual pause, that ends with a copy of at least 4 KiB to the device.`,
-	Assumes: "the work does not depend on the step before; workers share cores, caches and memory, but not a lock or a saturated disk",
+	Assumes: "the work does not depend on the step before; workers share cores, caches and memory, but not a lock " +
+		"or a saturated disk",
 	NotWhen: "the work needs the result of the step before, or workers already do it and the loop waits for them",
 	Example: "prefetch:data_load@12",
 	Apply:   applyPrefetch,
 }
 
-// How much longer each of several workers takes than one thread alone: they share clocks, caches and memory, and hand batches over.
-// The slowdown grows with the share of the cores that they keep busy. Measured on one host of 16 cores (bench/gpu/results: a
-// NumPy loader with 1 to 12 workers, an augmenting one with 2 and 8) over the host time that its own captures show: 1.02 with 2 workers,
-// 1.06 with 4, 1.16 with 8, 1.28 with 12 (the corpus' own run of it: 1.14); 1.09 to 1.16 and 1.08 to 1.12 for the other.
+// How much longer each of several workers takes than one thread alone: they share clocks, caches and memory, and hand
+// batches over. The slowdown grows with the share of the cores that they keep busy. Measured on one host of 16 cores
+// (bench/gpu/results: a NumPy loader with 1 to 12 workers, an augmenting one with 2 and 8) over the host time that
+// its own captures show: 1.02 with 2 workers,
+// 1.06 with 4, 1.16 with 8, 1.28 with 12 (the corpus' own run of it: 1.14); 1.09 to 1.16 and 1.08 to 1.12 for the
+// other.
 const (
 	fullLoss   = 0.30 // each worker's loss where every core has one, in proportion below
 	lossSpread = 0.12 // those runs lie within this of it, to each side
 )
 
-// workerLoss is by how much longer each of n workers takes, with its bounds. With no number of cores, they are half of them.
+// workerLoss is by how much longer each of n workers takes, with its bounds. With no number of cores, they are half
+// of them.
 func workerLoss(n, cores int) (mid, low, high float64) {
 	switch {
 	case n == 1:
@@ -60,7 +64,8 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 		return 0, err
 	}
 	if why := waitsForWorkers(e, re); why != "" {
-		return 0, &NotAllowedError{Why: why + ": workers already make the batches, and their number, their cores or their source is the limit; this capture does not show the effect of more workers"}
+		return 0, &NotAllowedError{Why: why + ": workers already make the batches, and their number, their cores " +
+			"or their source is the limit; this capture does not show the effect of more workers"}
 	}
 	n, removedNs := dropRanges(e, re, rangeHostOnly)
 	if n == 0 && name == beforeCopies {
@@ -86,7 +91,8 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	if cores > 0 {
 		on = one(cores, "core")
 	}
-	e.Assume("%s on %s for %.3g ms of work per step; each takes %.2f times as long as one thread alone (%.2f to %.2f)", one(count, "worker"), on, perStep/1e6, mid, low, high)
+	e.Assume("%s on %s for %.3g ms of work per step; each takes %.2f times as long as one thread alone (%.2f to %.2f)",
+		one(count, "worker"), on, perStep/1e6, mid, low, high)
 	return n, nil
 }
 
@@ -128,7 +134,8 @@ func uploads(e *replay.Edit, i int32, next []int32) bool {
 		}
 		w := &e.Works[c.First]
 		t, row := e.Facts.Trace, e.Facts.Work().Row[w.Row]
-		return w.Kind == facts.WorkCopy && t.Copies.Kind[row] == model.CopyHtoD && int(row) < len(t.Copies.Bytes) && t.Copies.Bytes[row] >= minDataBytes
+		return w.Kind == facts.WorkCopy && t.Copies.Kind[row] == model.CopyHtoD && int(row) < len(t.Copies.Bytes) &&
+			t.Copies.Bytes[row] >= minDataBytes
 	}
 	return false
 }

@@ -68,7 +68,8 @@ func rangeSets(e *replay.Edit, re *regexp.Regexp) map[int32]interval.Set {
 			spans[th] = append(spans[th], interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)})
 		}
 	}
-	for _, more := range [...]func(*model.Trace, *regexp.Regexp, map[int32][]interval.Span){addOps, addCalls, addMPI, addOSCalls} {
+	for _, more := range [...]func(*model.Trace, *regexp.Regexp, map[int32][]interval.Span){addOps, addCalls, addMPI,
+		addOSCalls} {
 		if len(spans) == 0 {
 			more(t, re, spans)
 		}
@@ -126,8 +127,8 @@ func addNamed(t *model.Trace, re *regexp.Regexp, spans map[int32][]interval.Span
 // offCore stands for the time in which threads did not run although they could.
 const offCore = "off-core"
 
-// addOffCore adds, for each thread, the time between leaving its core and coming back, less its calls of the operating system:
-// in those it waits by itself.
+// addOffCore adds, for each thread, the time between leaving its core and coming back, less its calls of the
+// operating system: in those it waits by itself.
 func addOffCore(t *model.Trace, spans map[int32][]interval.Span) {
 	left, off := make(map[int32]int64), make(map[int32][]interval.Span)
 	for i, ns := range t.Sched.TimeNs {
@@ -141,7 +142,8 @@ func addOffCore(t *model.Trace, spans map[int32][]interval.Span) {
 	}
 	asked := make(map[int32][]interval.Span)
 	for i, th := range t.OSCalls.Thread {
-		asked[int32(th)] = append(asked[int32(th)], interval.Span{StartNs: t.OSCalls.StartNs[i], EndNs: t.OSCalls.StartNs[i] + t.OSCalls.DurNs[i]})
+		asked[int32(th)] = append(asked[int32(th)],
+			interval.Span{StartNs: t.OSCalls.StartNs[i], EndNs: t.OSCalls.StartNs[i] + t.OSCalls.DurNs[i]})
 	}
 	for th, s := range off {
 		for _, rest := range interval.Subtract(interval.Union(s), interval.Union(asked[th])) {

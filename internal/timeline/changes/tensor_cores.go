@@ -33,7 +33,8 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 	for i := range e.Works {
 		k := kindOf(e, int32(i))
 		attention := k.Class == facts.ClassAttention && fp32Attention.MatchString(e.WorkName(int32(i)))
-		if e.Works[i].Dropped || !attention && (!k.FP32 || k.Class != facts.ClassGEMM && k.Class != facts.ClassConvolution) {
+		if e.Works[i].Dropped || !attention && (!k.FP32 || k.Class != facts.ClassGEMM &&
+			k.Class != facts.ClassConvolution) {
 			continue
 		}
 		device := e.Lanes[e.Works[i].Lane].Device
@@ -43,7 +44,8 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 		}
 		unit := max(p.BF16, p.FP16)
 		if unit <= p.FP32 {
-			return 0, &NotAllowedError{Why: p.Name + " has no tensor cores for 16-bit types that are faster than its FP32 units"}
+			return 0, &NotAllowedError{Why: p.Name +
+				" has no tensor cores for 16-bit types that are faster than its FP32 units"}
 		}
 		n++
 		if attention {

@@ -17,8 +17,8 @@ const workersLoader = "MultiProcessingDataLoaderIter"
 // sleeping is calls of the operating system in which a thread waits for another.
 var sleeping = regexp.MustCompile(`^(poll|ppoll|select|pselect|epoll_wait|epoll_pwait|recv|recvfrom|recvmsg|read|futex|sem_|mq_|pthread_cond)`)
 
-// waitsForWorkers says why ranges whose name re matches hold no work but waiting for a batch that others make; "" if they do not.
-// The rule worker_bound judges by the same signs.
+// waitsForWorkers says why ranges whose name re matches hold no work but waiting for a batch that others make; "" if
+// they do not. The rule worker_bound judges by the same signs.
 func waitsForWorkers(e *replay.Edit, re *regexp.Regexp) string {
 	sets := rangeSets(e, re)
 	t := e.Facts.Trace
@@ -45,7 +45,8 @@ func waitsForWorkers(e *replay.Edit, re *regexp.Regexp) string {
 		return "the host sleeps there in operating system calls"
 	}
 	if shortest, longest := extent(sets, e.Steps.HostWindow()); longest > 0 {
-		return fmt.Sprintf("it takes %.2g to %.3g ms, as taking from a queue does that is empty now and then", float64(shortest)/1e6, float64(longest)/1e6)
+		return fmt.Sprintf("it takes %.2g to %.3g ms, as taking from a queue does that is empty now and then",
+			float64(shortest)/1e6, float64(longest)/1e6)
 	}
 	return ""
 }
@@ -69,9 +70,9 @@ func sleepsIn(t *model.Trace, sets map[int32]interval.Set) bool {
 	return waits > all/2
 }
 
-// Ranges take from a queue if, of so many, two take so many times as long as the shortest, or one takes so many times as long as the
-// median and that is next to nothing. Loaders that work on the thread vary by 5 to 20 %; a queue that has a batch gives it
-// in some 0.05 ms.
+// Ranges take from a queue if, of so many, two take so many times as long as the shortest, or one takes so many times
+// as long as the median and that is next to nothing. Loaders that work on the thread vary by 5 to 20 %; a queue that
+// has a batch gives it in some 0.05 ms.
 const (
 	minRuns    = 4
 	minWaited  = 2

@@ -162,7 +162,8 @@ func valuesOf[T comparable](s *[]T, c codec[T]) values { return &typed[T]{s, c} 
 
 func isTime(column string) bool { return len(column) > 2 && column[len(column)-2:] == "Ns" }
 
-func defaultOf[T ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int32 | ~int64 | ~int | ~float32 | ~float64](table, column string) T {
+func defaultOf[T ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int32 | ~int64 | ~int | ~float32 | ~float64](table,
+	column string) T {
 	v, _ := lookup(defaults, table, column)
 	return T(v)
 }

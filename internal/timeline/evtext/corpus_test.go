@@ -30,7 +30,8 @@ func TestCorpusRoundTrip(t *testing.T) {
 	}
 	if os.Getenv("LACUNA_CORPUS") == "all" {
 		paths = append(golden.CorpusFiles(t, "system", "torch.json.gz", ".sqlite.zst"),
-			append(golden.CorpusFiles(t, "public/kineto", ".json.gz", ".json"), golden.CorpusFiles(t, "public/nsys", ".sqlite.zst")...)...)
+			append(golden.CorpusFiles(t, "public/kineto", ".json.gz", ".json"),
+				golden.CorpusFiles(t, "public/nsys", ".sqlite.zst")...)...)
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {

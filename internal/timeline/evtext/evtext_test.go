@@ -49,7 +49,8 @@ counter track=1 100 value=12.5
 track 1 unit=% SM busy
 `)
 	k := &trace.Kernels
-	if k.Len() != 2 || k.Stream[0] != 7 || k.Stream[1] != 20 || k.Corr[0] != 5 || k.Corr[1] != model.NoCorr || k.Context[0] != 1 {
+	if k.Len() != 2 || k.Stream[0] != 7 || k.Stream[1] != 20 || k.Corr[0] != 5 || k.Corr[1] != model.NoCorr ||
+		k.Context[0] != 1 {
 		t.Errorf("kernels are %+v", k)
 	}
 	if got := trace.Strings.Text(k.Name[1]); got != "s7 is no stream" {
@@ -59,13 +60,15 @@ track 1 unit=% SM busy
 		t.Errorf("grid %v %v, block %v", k.GridX, k.GridY, k.BlockX)
 	}
 	c := &trace.Copies
-	if c.Kind[0] != model.CopyHtoD || c.Src[0] != model.MemPageable || c.Dst[0] != model.MemDevice || c.Bytes[0] != 1024 || c.Name != nil {
+	if c.Kind[0] != model.CopyHtoD || c.Src[0] != model.MemPageable || c.Dst[0] != model.MemDevice ||
+		c.Bytes[0] != 1024 || c.Name != nil {
 		t.Errorf("copies are %+v", c)
 	}
 	r := &trace.Ranges
 	var names []string
 	for i := range r.Len() {
-		names = append(names, fmt.Sprintf("%d+%d %s t%d", r.StartNs[i], r.DurNs[i], trace.Strings.Text(r.Name[i]), trace.Threads[r.Thread[i]].Tid))
+		names = append(names, fmt.Sprintf("%d+%d %s t%d", r.StartNs[i], r.DurNs[i], trace.Strings.Text(r.Name[i]),
+			trace.Threads[r.Thread[i]].Tid))
 	}
 	if got, want := strings.Join(names, "; "), "0+1000 step_0 t1; 5+-1 forever and  ever t3; 1000+1500000 step_1 t1"; got != want {
 		t.Errorf("ranges are %s\nwant %s", got, want)
@@ -74,7 +77,8 @@ track 1 unit=% SM busy
 	if th.Tid != 12 || th.Name != "main" || trace.Processes[th.Process].Pid != 10 {
 		t.Errorf("thread 2 is %+v of %+v", th, trace.Processes)
 	}
-	if trace.Syncs.Kind[0] != model.SyncStream || trace.Sets.Mem[0] != model.MemDevice || trace.Tracks[0].Name != "SM busy" {
+	if trace.Syncs.Kind[0] != model.SyncStream || trace.Sets.Mem[0] != model.MemDevice ||
+		trace.Tracks[0].Name != "SM busy" {
 		t.Errorf("sync %v set %v track %v", trace.Syncs.Kind, trace.Sets.Mem, trace.Tracks)
 	}
 }
@@ -118,9 +122,12 @@ func TestParseNs(t *testing.T) {
 		ok   bool
 	}{
 		{"0", 0, true}, {"-5", -5, true}, {"1500ns", 1500, true}, {"1.5us", 1500, true}, {"1.5µs", 1500, true},
-		{"0.000001ms", 1, true}, {"2s", 2e9, true}, {"-0.25ms", -250000, true}, {"1.500us", 1500, true}, {"1.0ns", 1, true},
-		{"1.5", 0, false}, {"1.5ns", 0, false}, {"", 0, false}, {"us", 0, false}, {".5us", 0, false}, {"1.2.3us", 0, false},
-		{"9223372036854775807", math.MaxInt64, true}, {"9223372036855s", 0, false}, {"99999999999s", 0, false}, {"5h", 0, false},
+		{"0.000001ms", 1, true}, {"2s", 2e9, true}, {"-0.25ms", -250000, true}, {"1.500us", 1500, true},
+		{"1.0ns", 1, true},
+		{"1.5", 0, false}, {"1.5ns", 0, false}, {"", 0, false}, {"us", 0, false}, {".5us", 0, false},
+		{"1.2.3us", 0, false},
+		{"9223372036854775807", math.MaxInt64, true}, {"9223372036855s", 0, false}, {"99999999999s", 0, false},
+		{"5h", 0, false},
 	} {
 		got, err := parseNs(test.text)
 		if got != test.want || (err == nil) != test.ok {
@@ -169,7 +176,8 @@ func full() *model.Trace {
 			setAny(info.Field(i), trace, &next)
 		}
 	}
-	trace.Info.Meta = []model.KeyValue{{Key: "a key", Value: "a value"}, {Key: "", Value: ""}, {Key: "b", Value: " 5 \n"}}
+	trace.Info.Meta = []model.KeyValue{{Key: "a key", Value: "a value"}, {Key: "", Value: ""},
+		{Key: "b", Value: " 5 \n"}}
 	trace.Epoch = model.Epoch{UnixNs: 1732186000123456789, Clock: "the GPU's, as CUPTI converts it"}
 	trace.Loaded = model.PartKernels | model.PartOps
 	trace.Losses.Add(model.LossBadEvent, 3, "byte 812: \"ts\" is \"n/a\"")
@@ -185,7 +193,8 @@ func setAny(v reflect.Value, trace *model.Trace, next *int64) {
 	n := *next
 	switch x := v.Addr().Interface().(type) {
 	case *model.StringID:
-		*x = trace.Strings.Intern([]string{"name %d", " blank ahead %d", "s7 like a stream %d", "line\n%d", "naïve \"%d\"", "\xff%d", "a=%d", "in", "# %d"}[n%9] + fmt.Sprint(n))
+		*x = trace.Strings.Intern([]string{"name %d", " blank ahead %d", "s7 like a stream %d", "line\n%d",
+			"naïve \"%d\"", "\xff%d", "a=%d", "in", "# %d"}[n%9] + fmt.Sprint(n))
 	case *string:
 		*x = fmt.Sprintf("text %d", n)
 	case *model.ThreadRow, *model.ProcessRow, *model.DomainRow, *model.CollectiveRow, *model.FrameRow:
@@ -247,7 +256,8 @@ func compare(t *testing.T, got, want *model.Trace) {
 	g, w := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
 	for i := range g.NumField() {
 		name := g.Type().Field(i).Name
-		if k := g.Field(i).Kind(); name == "Strings" || name == "Losses" || k == reflect.Struct && name != "Info" && name != "Epoch" {
+		if k := g.Field(i).Kind(); name == "Strings" || name == "Losses" || k == reflect.Struct && name != "Info" &&
+			name != "Epoch" {
 			continue
 		}
 		if !reflect.DeepEqual(g.Field(i).Interface(), w.Field(i).Interface()) {
@@ -300,7 +310,8 @@ func TestRoundTripAbsent(t *testing.T) {
 	roundTrip(t, newTrace())
 	roundTrip(t, &model.Trace{})
 	roundTrip(t, parse(t,
-		"call t- 5+6 x\nkernel d- s- p2 1+2 a\nalloc d- addr=0x7f00 deltabytes=-5 3\nrange 5+open\ncopy gbs=NaN 1+2\nsample stack=- 4"))
+		"call t- 5+6 x\nkernel d- s- p2 1+2 a\nalloc d- addr=0x7f00 deltabytes=-5 3\nrange 5+open\ncopy gbs=NaN "+
+			"1+2\nsample stack=- 4"))
 }
 
 type failing struct{ after int }
@@ -327,7 +338,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(line)
 	}
 	f.Add(b.String())
-	f.Add("step 0+1000\nkernel s7 100+200 gemm\nthread 2 pid=10 main\ncolumns op -name +shapes\nop 5+6\nwarning x\nloaded 0x5\n")
+	f.Add("step 0+1000\nkernel s7 100+200 gemm\nthread 2 pid=10 main\ncolumns op -name +shapes\nop 5+6\nwarning " +
+		"x\nloaded 0x5\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		trace, err := Parse(text)
 		if err != nil {
@@ -347,7 +359,8 @@ func FuzzParse(f *testing.F) {
 func synthetic(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel s%d c%d grid=%dx1x1 %d+9000 void at::native::vectorized_elementwise_kernel<4>\n", i, i*10000, 7+i%3, i, i%100, i*10000+6000)
+		fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel s%d c%d grid=%dx1x1 %d+9000 void "+
+			"at::native::vectorized_elementwise_kernel<4>\n", i, i*10000, 7+i%3, i, i%100, i*10000+6000)
 	}
 	return b.String()
 }

@@ -96,7 +96,8 @@ func isShort(s string) bool {
 }
 
 func isEnumWord(s string) bool {
-	return s == "in" || hasWord(copyKinds, s) || hasWord(syncKinds, s) || hasWord(callClasses, s) || hasWord(rangeKinds, s)
+	return s == "in" || hasWord(copyKinds, s) || hasWord(syncKinds, s) || hasWord(callClasses, s) ||
+		hasWord(rangeKinds, s)
 }
 
 func hasWord[K comparable](m map[K]string, s string) bool {

@@ -184,7 +184,8 @@ func (t *table) setTime(token string, row int) error {
 	}
 	startNs, err := parseNs(start)
 	if err != nil || spans != (t.durNs != nil) {
-		return fmt.Errorf("%q is neither an attribute nor a time; want %s; attributes are %s", clip(token), want, strings.Join(t.spellings(), ", "))
+		return fmt.Errorf("%q is neither an attribute nor a time; want %s; attributes are %s", clip(token), want,
+			strings.Join(t.spellings(), ", "))
 	}
 	*t.startNs = append(*t.startNs, startNs)
 	if !spans {
@@ -207,10 +208,12 @@ func (t *table) setTime(token string, row int) error {
 func (t *table) setRest(text string, row, line int) error {
 	word := firstWord(text)
 	if i := strings.IndexByte(word, '='); i > 0 && isKey(word[:i]) {
-		return fmt.Errorf("no attribute %q (there are %s); quote a name that looks like one", word[:i], strings.Join(t.spellings(), ", "))
+		return fmt.Errorf("no attribute %q (there are %s); quote a name that looks like one", word[:i],
+			strings.Join(t.spellings(), ", "))
 	}
 	if t.rest == nil {
-		return fmt.Errorf("%q is left over: a %s has no name; attributes are %s", clip(text), t.keyword, strings.Join(t.spellings(), ", "))
+		return fmt.Errorf("%q is left over: a %s has no name; attributes are %s", clip(text), t.keyword,
+			strings.Join(t.spellings(), ", "))
 	}
 	return t.rest.setOnce(text, row, line)
 }

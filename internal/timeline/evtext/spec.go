@@ -82,12 +82,14 @@ var (
 		model.CopyUMHtoD: "UM-HtoD", model.CopyUMDtoH: "UM-DtoH", model.CopyUMDtoD: "UM-DtoD",
 	}
 	memKinds = map[model.MemKind]string{
-		model.MemUnknown: "unknown", model.MemPageable: "pageable", model.MemPinned: "pinned", model.MemDevice: "device",
-		model.MemArray: "array", model.MemManaged: "managed", model.MemDeviceStatic: "device-static",
+		model.MemUnknown: "unknown", model.MemPageable: "pageable", model.MemPinned: "pinned",
+		model.MemDevice: "device",
+		model.MemArray:  "array", model.MemManaged: "managed", model.MemDeviceStatic: "device-static",
 		model.MemManagedStatic: "managed-static",
 	}
 	syncKinds = map[model.SyncKind]string{
-		model.SyncEvent: "event", model.SyncStreamWait: "wait", model.SyncStream: "stream", model.SyncContext: "context",
+		model.SyncEvent: "event", model.SyncStreamWait: "wait", model.SyncStream: "stream",
+		model.SyncContext: "context",
 	}
 	callClasses = map[model.CallClass]string{model.CallDriver: "driver"}
 	rangeKinds  = map[model.RangeKind]string{

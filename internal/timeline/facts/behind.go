@@ -39,8 +39,8 @@ func (f *Facts) CopiesByCall() []int32 {
 	})
 }
 
-// Where is the innermost user range on a thread at an instant, else the outermost operator, else the
-// innermost range of the framework; failing those, of another thread of the process that feeds a GPU. "" if there is none.
+// Where is the innermost user range on a thread at an instant, else the outermost operator, else the innermost range
+// of the framework; failing those, of another thread of the process that feeds a GPU. "" if there is none.
 func (f *Facts) Where(thread model.ThreadRow, ns int64) string {
 	threads := f.hostThreads()
 	for _, th := range append([]model.ThreadRow{thread}, f.feeders(thread)...) {

@@ -26,7 +26,8 @@ func BaseCallName(name string) string {
 	return name[:i]
 }
 
-// CallVerb is what a call does, whichever API it is of: cudaMemcpyAsync_v3020, cuMemcpyAsync and hipMemcpyAsync are MemcpyAsync.
+// CallVerb is what a call does, whichever API it is of: cudaMemcpyAsync_v3020, cuMemcpyAsync and hipMemcpyAsync are
+// MemcpyAsync.
 func CallVerb(name string) string {
 	name = BaseCallName(name)
 	for _, prefix := range []string{"cuda", "hip", "cu"} {
@@ -43,8 +44,10 @@ func callCause(name string) string {
 	switch {
 	case strings.Contains(name, "Synchronize"):
 		return CauseSync
-	case hasPrefix(name, "Malloc", "Free", "MemAlloc", "MemFree", "MemCreate", "MemMap", "MemUnmap", "MemRelease", "MemSetAccess",
-		"MemAddress", "HostAlloc", "HostFree", "HostRegister", "HostUnregister", "MemHostAlloc", "MemHostRegister", "MemHostUnregister",
+	case hasPrefix(name, "Malloc", "Free", "MemAlloc", "MemFree", "MemCreate", "MemMap", "MemUnmap", "MemRelease",
+		"MemSetAccess",
+		"MemAddress", "HostAlloc", "HostFree", "HostRegister", "HostUnregister", "MemHostAlloc", "MemHostRegister",
+		"MemHostUnregister",
 		"ExtMalloc", "HostMalloc", "ArrayCreate", "MemPool", "ArrayDestroy", "ExtHostAlloc"):
 		return CauseAlloc
 	case strings.HasPrefix(name, "Memcpy") && !strings.Contains(name, "Async"):
@@ -76,7 +79,8 @@ func (f *Facts) CallCauses() []uint8 {
 			if call == NoCall {
 				continue
 			}
-			pageable := at(t.Copies.Src, i, model.MemUnknown) == model.MemPageable || at(t.Copies.Dst, i, model.MemUnknown) == model.MemPageable
+			pageable := at(t.Copies.Src, i, model.MemUnknown) == model.MemPageable ||
+				at(t.Copies.Dst, i, model.MemUnknown) == model.MemPageable
 			if pageable {
 				out[call] = causeNumber(CauseCopyCall)
 			}

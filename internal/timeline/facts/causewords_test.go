@@ -5,10 +5,13 @@ import "testing"
 // TestCauseKeys: every cause is read back from its key, and every one that has no name of its own has words.
 func TestCauseKeys(t *testing.T) {
 	for key, want := range map[string]NamedCause{
-		"unknown": {Kind: causeUnknown}, "sync": {Kind: causeSync}, "alloc": {Kind: causeAlloc}, "copy_call": {Kind: causeCopyCall},
-		"launch": {Kind: causeLaunch}, "os": {Kind: causeOS}, "host": {Kind: causeHost},
-		"range:sync": {causeRange, "sync"}, "op:aten::item": {causeOp, "aten::item"}, "call:cuModuleLoad": {causeCall, "cuModuleLoad"},
-		"range:": {causeRange, ""}, "": {causeOther, ""}, "range": {causeOther, "range"}, "compute": {causeOther, "compute"},
+		"unknown": {Kind: causeUnknown}, "sync": {Kind: causeSync}, "alloc": {Kind: causeAlloc},
+		"copy_call": {Kind: causeCopyCall},
+		"launch":    {Kind: causeLaunch}, "os": {Kind: causeOS}, "host": {Kind: causeHost},
+		"range:sync": {causeRange, "sync"}, "op:aten::item": {causeOp, "aten::item"},
+		"call:cuModuleLoad": {causeCall, "cuModuleLoad"},
+		"range:":            {causeRange, ""}, "": {causeOther, ""}, "range": {causeOther, "range"},
+		"compute": {causeOther, "compute"},
 	} {
 		c := ParseCause(key)
 		if c != want {

@@ -12,7 +12,8 @@ var commNames = []string{"nccl", "rccl", "hccl", "oneccl", "msccl", "nvshmem", "
 
 // commParts occur in the names of kernels that do a collective through symmetric or
 // peer memory instead of a library: PyTorch's symmetric memory, vLLM's and TensorRT-LLM's custom all-reduce.
-var commParts = []string{"multimem_all_", "multimem_one_shot", "one_shot_all_reduce", "two_shot_all_reduce", "cross_device_reduce", "symm_mem_", "all_reduce_one_shot", "allreduce_fusion_kernel"}
+var commParts = []string{"multimem_all_", "multimem_one_shot", "one_shot_all_reduce", "two_shot_all_reduce",
+	"cross_device_reduce", "symm_mem_", "all_reduce_one_shot", "allreduce_fusion_kernel"}
 
 // isCommName says whether a kernel's name is that of a communication kernel.
 func isCommName(name string) bool {

@@ -57,7 +57,8 @@ func TestBudget(t *testing.T) {
 		}
 		var b strings.Builder
 		for _, x := range f.Budgets(s.Window()) {
-			fmt.Fprintf(&b, "device %d: compute %d, comm exposed %d, copy %d, idle %d\n", x.Device, x.ComputeNs, x.CommExposedNs, x.CopyNs, x.IdleNs)
+			fmt.Fprintf(&b, "device %d: compute %d, comm exposed %d, copy %d, idle %d\n", x.Device, x.ComputeNs,
+				x.CommExposedNs, x.CopyNs, x.IdleNs)
 			if sum := x.ComputeNs + x.CommExposedNs + x.CopyNs + x.IdleNs; sum != s.Window().LenNs() {
 				t.Errorf("parts sum to %d, the window is %d", sum, s.Window().LenNs())
 			}
@@ -128,9 +129,12 @@ func TestCallCauses(t *testing.T) {
 	for name, want := range map[string]string{
 		"cudaLaunchKernel_v7000": CauseLaunch, "cuLaunchKernelEx": CauseLaunch, "cudaMemcpyAsync_v3020": CauseLaunch,
 		"cudaMemcpy_v3020": CauseCopyCall, "cuMemcpyHtoD_v2": CauseCopyCall, "hipMemcpyWithStream": CauseCopyCall,
-		"cudaMalloc_v3020": CauseAlloc, "cudaFreeHost": CauseAlloc, "cuMemAlloc_v2": CauseAlloc, "hipFree": CauseAlloc, "cudaHostAlloc": CauseAlloc,
-		"cudaStreamSynchronize_v3020": CauseSync, "cuCtxSynchronize": CauseSync, "hipDeviceSynchronize": CauseSync, "cudaEventSynchronize": CauseSync,
-		"cudaStreamWaitEvent": CauseLaunch, "cudaEventQuery": CauseLaunch, "cudaMemsetAsync": CauseLaunch, "cudaMemGetInfo": CauseLaunch,
+		"cudaMalloc_v3020": CauseAlloc, "cudaFreeHost": CauseAlloc, "cuMemAlloc_v2": CauseAlloc, "hipFree": CauseAlloc,
+		"cudaHostAlloc":               CauseAlloc,
+		"cudaStreamSynchronize_v3020": CauseSync, "cuCtxSynchronize": CauseSync, "hipDeviceSynchronize": CauseSync,
+		"cudaEventSynchronize": CauseSync,
+		"cudaStreamWaitEvent":  CauseLaunch, "cudaEventQuery": CauseLaunch, "cudaMemsetAsync": CauseLaunch,
+		"cudaMemGetInfo": CauseLaunch,
 	} {
 		if got := callCause(name); got != want {
 			t.Errorf("callCause(%q) = %s, want %s", name, got, want)

@@ -132,7 +132,8 @@ func (f *Facts) feeders(thread model.ThreadRow) []model.ThreadRow {
 // this one waits for it (the main thread for autograd's, and the other way round), and that thread's
 // doing counts: its calls and its ordinary pauses between two. Else it is what ranges and operators say.
 // The thread's own operators that began in the pause show that it works itself.
-func (d *doer) inLongPause(thread model.ThreadRow, feeders []model.ThreadRow, pause, piece interval.Span, tell func(Cause, interval.Span)) {
+func (d *doer) inLongPause(thread model.ThreadRow, feeders []model.ThreadRow, pause, piece interval.Span,
+	tell func(Cause, interval.Span)) {
 	if len(feeders) == 0 {
 		nameTime(d.names[thread], piece, tell)
 		return

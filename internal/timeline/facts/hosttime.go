@@ -44,7 +44,8 @@ func (f *Facts) hostThreads() []hostThread {
 		out := make([]hostThread, len(t.Threads))
 		for i, th := range t.Calls.Thread {
 			if h := threadAt(out, th); h != nil {
-				h.calls, h.callRow = appendOutermost(h.calls, h.callRow, interval.Span{StartNs: t.Calls.StartNs[i], EndNs: t.Calls.EndNs(i)}, int32(i))
+				h.calls, h.callRow = appendOutermost(h.calls, h.callRow,
+					interval.Span{StartNs: t.Calls.StartNs[i], EndNs: t.Calls.EndNs(i)}, int32(i))
 			}
 		}
 		for i, th := range t.OSCalls.Thread {

@@ -10,11 +10,12 @@ type KernelClass uint8
 
 // The classes of kernels.
 const (
-	ClassOther       KernelClass = iota
-	ClassGEMM                    // a product of matrices
-	ClassGEMMTail                // what belongs to a product besides: the sum of a product split along its inner dimension
-	ClassConvolution             // a convolution, however it is computed
-	ClassAttention               // fused attention
+	ClassOther KernelClass = iota
+	ClassGEMM              // a product of matrices
+	// what belongs to a product besides: the sum of a product split along its inner dimension
+	ClassGEMMTail
+	ClassConvolution // a convolution, however it is computed
+	ClassAttention   // fused attention
 	ClassSoftmax
 	ClassNorm
 	ClassReduction
@@ -63,24 +64,36 @@ type sign struct {
 // cuBLAS (nvjet, xmma, gemmSN, volta_sgemm), CUTLASS, cuDNN, PyTorch (at::native), Triton as torch.compile names its
 // kernels, Tensile (Cijk), MIOpen, Composable Kernel, aiter and nvFuser.
 var signs = []sign{
-	{"offsetskernel", ClassOther}, {"_pointers", ClassOther}, {"index_elementwise", ClassOther}, {"_scatter", ClassOther},
+	{"offsetskernel", ClassOther}, {"_pointers", ClassOther}, {"index_elementwise", ClassOther},
+	{"_scatter", ClassOther},
 	{"multi_tensor_apply", ClassForeach},
-	{"flash_fwd", ClassAttention}, {"flash_bwd", ClassAttention}, {"flash_attn", ClassAttention}, {"flashattn", ClassAttention}, {"fmha", ClassAttention},
-	{"sdpa", ClassAttention}, {"paged_attention", ClassAttention}, {"unified_attention", ClassAttention}, {"attn_fwd", ClassAttention}, {"attn_bwd", ClassAttention},
+	{"flash_fwd", ClassAttention}, {"flash_bwd", ClassAttention}, {"flash_attn", ClassAttention},
+	{"flashattn", ClassAttention}, {"fmha", ClassAttention},
+	{"sdpa", ClassAttention}, {"paged_attention", ClassAttention}, {"unified_attention", ClassAttention},
+	{"attn_fwd", ClassAttention}, {"attn_bwd", ClassAttention},
 	{"fused_attention", ClassAttention}, {"compute_dot_do_o", ClassAttention}, {"convert_dq_to_16bits", ClassAttention},
 	{"triu_tril", ClassMask},
 	{"softmax", ClassSoftmax},
 	{"splitkreduce", ClassGEMMTail}, {"reducesplitk", ClassGEMMTail}, {"split_k_kernel", ClassGEMMTail},
-	{"gemv", ClassReduction}, {"gemmk1_kernel", ClassReduction}, {"dot_kernel", ClassReduction}, {"reduce_1block_kernel", ClassReduction},
-	{"convolve", ClassConvolution}, {"_conv_", ClassConvolution}, {"conv2d", ClassConvolution}, {"scudnn", ClassConvolution}, {"winograd", ClassConvolution},
-	{"fprop", ClassConvolution}, {"dgrad", ClassConvolution}, {"wgrad", ClassConvolution}, {"implicit_gemm", ClassConvolution}, {"implicitgemm", ClassConvolution},
-	{"igemm_fwd", ClassConvolution}, {"igemm_bwd", ClassConvolution}, {"igemm_wrw", ClassConvolution}, {"conv_depthwise", ClassConvolution},
-	{"layer_norm", ClassNorm}, {"layernorm", ClassNorm}, {"rmsnorm", ClassNorm}, {"rms_norm", ClassNorm}, {"batch_norm", ClassNorm}, {"batchnorm", ClassNorm},
-	{"bn_fw", ClassNorm}, {"bn_bw", ClassNorm}, {"gammabeta", ClassNorm}, {"group_norm", ClassNorm}, {"groupnorm", ClassNorm}, {"rowwisemoments", ClassNorm}, {"computeinternalgradients", ClassNorm},
+	{"gemv", ClassReduction}, {"gemmk1_kernel", ClassReduction}, {"dot_kernel", ClassReduction},
+	{"reduce_1block_kernel", ClassReduction},
+	{"convolve", ClassConvolution}, {"_conv_", ClassConvolution}, {"conv2d", ClassConvolution},
+	{"scudnn", ClassConvolution}, {"winograd", ClassConvolution},
+	{"fprop", ClassConvolution}, {"dgrad", ClassConvolution}, {"wgrad", ClassConvolution},
+	{"implicit_gemm", ClassConvolution}, {"implicitgemm", ClassConvolution},
+	{"igemm_fwd", ClassConvolution}, {"igemm_bwd", ClassConvolution}, {"igemm_wrw", ClassConvolution},
+	{"conv_depthwise", ClassConvolution},
+	{"layer_norm", ClassNorm}, {"layernorm", ClassNorm}, {"rmsnorm", ClassNorm}, {"rms_norm", ClassNorm},
+	{"batch_norm", ClassNorm}, {"batchnorm", ClassNorm},
+	{"bn_fw", ClassNorm}, {"bn_bw", ClassNorm}, {"gammabeta", ClassNorm}, {"group_norm", ClassNorm},
+	{"groupnorm", ClassNorm}, {"rowwisemoments", ClassNorm}, {"computeinternalgradients", ClassNorm},
 	{"nvjet_", ClassGEMM}, {"cijk_", ClassGEMM}, {"gemm", ClassGEMM},
-	{"catarray", ClassMove}, {"transpose", ClassMove}, {"nchwtonhwc", ClassMove}, {"nhwctonchw", ClassMove}, {"nchw2cnhw", ClassMove}, {"im2col", ClassMove}, {"col2im", ClassMove},
-	{"reduce_kernel", ClassReduction}, {"triton_red_", ClassReduction}, {"triton_per_", ClassReduction}, {"devicereduce", ClassReduction}, {"nll_loss", ClassReduction}, {"nvfuser_reduction", ClassReduction},
-	{"elementwise_kernel", ClassPointwise}, {"triton_poi_", ClassPointwise}, {"nvfuser_pointwise", ClassPointwise}, {"fused_dropout", ClassPointwise}, {"act_and_mul", ClassPointwise},
+	{"catarray", ClassMove}, {"transpose", ClassMove}, {"nchwtonhwc", ClassMove}, {"nhwctonchw", ClassMove},
+	{"nchw2cnhw", ClassMove}, {"im2col", ClassMove}, {"col2im", ClassMove},
+	{"reduce_kernel", ClassReduction}, {"triton_red_", ClassReduction}, {"triton_per_", ClassReduction},
+	{"devicereduce", ClassReduction}, {"nll_loss", ClassReduction}, {"nvfuser_reduction", ClassReduction},
+	{"elementwise_kernel", ClassPointwise}, {"triton_poi_", ClassPointwise}, {"nvfuser_pointwise", ClassPointwise},
+	{"fused_dropout", ClassPointwise}, {"act_and_mul", ClassPointwise},
 }
 
 // functionName is the function's own name in lower case, without what it returns, its namespaces, template and
@@ -169,7 +182,8 @@ func (k *KernelKind) pointwise(low string) {
 	}
 }
 
-// pointerCount is N of the array of N pointers that PyTorch's pointwise kernels take; else what the functor's kind says.
+// pointerCount is N of the array of N pointers that PyTorch's pointwise kernels take; else what the functor's kind
+// says.
 func pointerCount(low string) uint8 {
 	for _, begin := range []string{"array<char*,", "array<char *,"} {
 		if _, rest, found := strings.Cut(low, begin); found {
@@ -183,7 +197,8 @@ func pointerCount(low string) uint8 {
 		}
 	}
 	switch {
-	case strings.Contains(low, "bunaryfunctor") || strings.Contains(low, "aunaryfunctor") || strings.Contains(low, "direct_copy"):
+	case strings.Contains(low, "bunaryfunctor") || strings.Contains(low, "aunaryfunctor") ||
+		strings.Contains(low, "direct_copy"):
 		return 2
 	case strings.Contains(low, "binaryfunctor") || strings.Contains(low, "cudafunctor_add"):
 		return 3

@@ -60,7 +60,10 @@ func (f *Facts) markers(chosen *regexp.Regexp) Markers {
 		{StepsNVTX, func(k model.RangeKind, name string) bool {
 			return (k == model.RangePushPop || k == model.RangeStartEnd) && IsStepName(name)
 		}},
-		{StepsAnnotation, func(k model.RangeKind, name string) bool { return k == model.RangeAnnotation && IsStepName(name) }},
+		{StepsAnnotation, func(k model.RangeKind, name string) bool {
+			return k == model.RangeAnnotation &&
+				IsStepName(name)
+		}},
 		{StepsProfilerStep, func(k model.RangeKind, name string) bool { return IsProfilerStep(name) }},
 	} {
 		if m := f.markersOf(try.source, try.is); len(m.Spans) > 0 {

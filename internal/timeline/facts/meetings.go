@@ -16,15 +16,16 @@ type Party struct {
 	Device uint32
 }
 
-// A Meeting is one collective: the kernel of each party that takes part, as a row of its Work, else -1. All of them run until the
-// last has come and the data has been exchanged.
+// A Meeting is one collective: the kernel of each party that takes part, as a row of its Work, else -1. All of them
+// run until the last has come and the data has been exchanged.
 type Meeting struct{ Rows []int32 }
 
 // Meetings is the collectives that the parties of a job ran together.
 type Meetings struct {
 	Parties []Party
-	// OffsetNs, added to a party's times, gives those of the first party's clock. Captures need not agree on the time: a collective
-	// ends on all ranks at nearly the same moment, within 3 µs (nsys) and 15 µs (torch.profiler) on two H200.
+	// OffsetNs, added to a party's times, gives those of the first party's clock. Captures need not agree on the
+	// time: a collective ends on all ranks at nearly the same moment, within 3 µs (nsys) and 15 µs (torch.profiler)
+	// on two H200.
 	OffsetNs []int64
 	All      []Meeting // by when they ended
 	Ran      []int     // by party: its collectives, point-to-point apart
@@ -56,8 +57,9 @@ type encounter struct {
 	start, end int64
 }
 
-// Meet matches the collectives of several captures, or of the devices of one: those of one process group, where it is recorded,
-// in the order in which they ran. It is not the order's beginning that is compared, which differs between captures, but the ends.
+// Meet matches the collectives of several captures, or of the devices of one: those of one process group, where it is
+// recorded, in the order in which they ran. It is not the order's beginning that is compared, which differs between
+// captures, but the ends.
 func Meet(in []*Facts) *Meetings {
 	m := &Meetings{}
 	classes := make(map[string][][]encounter) // of each process group, by party
@@ -131,15 +133,15 @@ func (m *Meetings) WaitNs(x *Meeting, party int) int64 {
 	return max(0, min(last-m.ArrivalNs(x, party), w.EndNs[row]-w.StartNs[row]))
 }
 
-// exchanges is the class of kernels that are an all-to-all or a point-to-point transfer, and do not tell: NCCL has one kernel for both. They met
-// if all parties were done with them at one moment, and else are left alone.
+// exchanges is the class of kernels that are an all-to-all or a point-to-point transfer, and do not tell: NCCL has
+// one kernel for both. They met if all parties were done with them at one moment, and else are left alone.
 const exchanges = "\x01exchanges"
 
 // maxExchanges bounds how many of them are looked at: a pipeline's transfers are many, and meet nobody.
 const maxExchanges = 1 << 16
 
-// encounters is the collectives of a device by process group, in the order in which they ran; "" where no group is recorded.
-// Point-to-point transfers have two parties of which the kernel does not say which, and are left out.
+// encounters is the collectives of a device by process group, in the order in which they ran; "" where no group is
+// recorded. Point-to-point transfers have two parties of which the kernel does not say which, and are left out.
 func (f *Facts) encounters(device uint32) map[string][]encounter {
 	w, t := f.Work(), f.Trace
 	out := make(map[string][]encounter)
@@ -208,8 +210,8 @@ func isPointToPoint(collective string) bool {
 	return strings.Contains(collective, "send") || strings.Contains(collective, "recv")
 }
 
-// align finds the offset of each party's clock, from one that is aligned already to one that shares a process group with it.
-// It says which could be aligned; those of one capture have one clock.
+// align finds the offset of each party's clock, from one that is aligned already to one that shares a process group
+// with it. It says which could be aligned; those of one capture have one clock.
 func (m *Meetings) align(classes map[string][][]encounter, names []string) []bool {
 	done := make([]bool, len(m.Parties))
 	if len(done) == 0 {
@@ -248,8 +250,8 @@ func (m *Meetings) align(classes map[string][][]encounter, names []string) []boo
 	return done
 }
 
-// clockGuess is by how much party p's times must be moved to be those of party q if both captures tell the Unix time right, and whether
-// they tell it.
+// clockGuess is by how much party p's times must be moved to be those of party q if both captures tell the Unix time
+// right, and whether they tell it.
 func (m *Meetings) clockGuess(q, p int) (ns int64, told bool) {
 	a, b := &m.Parties[q].Facts.Trace.Epoch, &m.Parties[p].Facts.Trace.Epoch
 	if a.UnixNs == 0 && !a.Unix || b.UnixNs == 0 && !b.Unix {
@@ -258,9 +260,10 @@ func (m *Meetings) clockGuess(q, p int) (ns int64, told bool) {
 	return b.UnixNs - a.UnixNs, true
 }
 
-// sideBySide lays the collectives of one party beside those of another: b's place i+shift beside a's place i, so that their ends lie as
-// evenly apart as they can; of shifts that are about as good, as in a loop that hardly varies, the one that is closest to the guessed offset, or
-// without a guess the least. With known, the guess is right, and it is the distance itself that counts.
+// sideBySide lays the collectives of one party beside those of another: b's place i+shift beside a's place i, so that
+// their ends lie as evenly apart as they can; of shifts that are about as good, as in a loop that hardly varies, the
+// one that is closest to the guessed offset, or without a guess the least. With known, the guess is right, and it is
+// the distance itself that counts.
 func sideBySide(a, b []encounter, guess int64, guessed, known bool) (shift int, offset int64, ok bool) {
 	type fit struct {
 		shift         int
@@ -313,8 +316,8 @@ func sideBySide(a, b []encounter, guess int64, guessed, known bool) (shift int, 
 	return fits[best].shift, fits[best].offset, true
 }
 
-// match makes meetings of one process group's collectives: those of its first party, with what lies beside them of the others. With strict,
-// all parties must have been done with one at one moment.
+// match makes meetings of one process group's collectives: those of its first party, with what lies beside them of
+// the others. With strict, all parties must have been done with one at one moment.
 func (m *Meetings) match(lists [][]encounter, aligned []bool, strict bool) {
 	var members []int
 	for p, list := range lists {
@@ -362,8 +365,8 @@ func (m *Meetings) match(lists [][]encounter, aligned []bool, strict bool) {
 	}
 }
 
-// beside is the place in a list of what belongs to collective e: the one at k, or if that ended at another time, because a record
-// is missing, one near it that ended with e; -1: none.
+// beside is the place in a list of what belongs to collective e: the one at k, or if that ended at another time,
+// because a record is missing, one near it that ended with e; -1: none.
 func beside(list []encounter, k int, e encounter, offset int64) int {
 	apart := func(k int) int64 {
 		if k < 0 || k >= len(list) || list[k].name != e.name {

@@ -16,7 +16,8 @@ func rankOf(t *testing.T, ahead int64, name string, spans ...[2]int64) *Facts {
 	t.Helper()
 	var b strings.Builder
 	for i, s := range spans {
-		fmt.Fprintf(&b, "call c%d %d+10 cudaLaunchKernel\nkernel s20 c%d %d+%d %s\n", i+1, s[0]+ahead-1000, i+1, s[0]+ahead, s[1]-s[0], name)
+		fmt.Fprintf(&b, "call c%d %d+10 cudaLaunchKernel\nkernel s20 c%d %d+%d %s\n", i+1, s[0]+ahead-1000, i+1, s[0]+
+			ahead, s[1]-s[0], name)
 	}
 	trace, err := evtext.Parse(b.String())
 	if err != nil {
@@ -53,14 +54,21 @@ func TestMeet(t *testing.T) {
 		met, apart    int // collectives that both ran, as places in the captures they are so much apart
 		offset, waits int64
 	}{
-		"other clock":           {rankOf(t, 0, allReduce, all...), rankOf(t, 77_000_000, allReduce, second...), 20, 0, -77_001_000, 29_000},
-		"begins later":          {rankOf(t, 0, allReduce, all...), rankOf(t, 5_000_000, allReduce, second[4:]...), 16, -4, -5_001_000, 29_000},
-		"began earlier":         {rankOf(t, 0, allReduce, all[3:]...), rankOf(t, 0, allReduce, second...), 17, 3, -1_000, 29_000},
-		"a record is missing":   {rankOf(t, 0, allReduce, all...), rankOf(t, 0, allReduce, lost...), 19, 0, -1_000, 29_000},
-		"other collectives":     {rankOf(t, 0, allReduce, all...), rankOf(t, 0, "ncclDevKernel_AllGather_RING_LL", second...), 0, 0, 0, 0},
-		"all-to-all, unnamed":   {rankOf(t, 0, "ncclDevKernel_SendRecv", all...), rankOf(t, 0, "ncclDevKernel_SendRecv", second...), 0, 0, 0, 0},
-		"no communication":      {rankOf(t, 0, "gemm", all...), rankOf(t, 0, "gemm", second...), 0, 0, 0, 0},
-		"nothing to align with": {rankOf(t, 0, allReduce, all[:2]...), rankOf(t, 0, allReduce, second[:2]...), 0, 0, 0, 0},
+		"other clock": {rankOf(t, 0, allReduce, all...), rankOf(t, 77_000_000, allReduce, second...), 20, 0,
+			-77_001_000, 29_000},
+		"begins later": {rankOf(t, 0, allReduce, all...), rankOf(t, 5_000_000, allReduce, second[4:]...), 16,
+			-4, -5_001_000, 29_000},
+		"began earlier": {rankOf(t, 0, allReduce, all[3:]...), rankOf(t, 0, allReduce, second...), 17, 3,
+			-1_000, 29_000},
+		"a record is missing": {rankOf(t, 0, allReduce, all...), rankOf(t, 0, allReduce, lost...), 19, 0, -1_000,
+			29_000},
+		"other collectives": {rankOf(t, 0, allReduce, all...),
+			rankOf(t, 0, "ncclDevKernel_AllGather_RING_LL", second...), 0, 0, 0, 0},
+		"all-to-all, unnamed": {rankOf(t, 0, "ncclDevKernel_SendRecv", all...),
+			rankOf(t, 0, "ncclDevKernel_SendRecv", second...), 0, 0, 0, 0},
+		"no communication": {rankOf(t, 0, "gemm", all...), rankOf(t, 0, "gemm", second...), 0, 0, 0, 0},
+		"nothing to align with": {rankOf(t, 0, allReduce, all[:2]...), rankOf(t, 0, allReduce, second[:2]...), 0, 0, 0,
+			0},
 	} {
 		m := Meet([]*Facts{test.a, test.b})
 		if len(m.All) != test.met {
@@ -88,20 +96,25 @@ func TestMeet(t *testing.T) {
 	}
 }
 
-// TestMeetExchanges: kernels that do not say whether they are an all-to-all meet where all parties are done at one moment.
+// TestMeetExchanges: kernels that do not say whether they are an all-to-all meet where all parties are done at one
+// moment.
 func TestMeetExchanges(t *testing.T) {
 	all := irregular(12)
 	rank := func(ns int64, exchange [2]int64) *Facts {
-		events := fmt.Sprintf("call c99 10+10 cudaLaunchKernel\nkernel s20 c99 %d+%d ncclDevKernel_SendRecv\n", exchange[0], exchange[1]-exchange[0])
+		events := fmt.Sprintf("call c99 10+10 cudaLaunchKernel\nkernel s20 c99 %d+%d ncclDevKernel_SendRecv\n",
+			exchange[0], exchange[1]-exchange[0])
 		for i, s := range late(all, ns) {
-			events += fmt.Sprintf("call c%d %d+10 cudaLaunchKernel\nkernel s20 c%d %d+%d %s\n", i+1, s[0]-1000, i+1, s[0], s[1]-s[0], allReduce)
+			events += fmt.Sprintf("call c%d %d+10 cudaLaunchKernel\nkernel s20 c%d %d+%d %s\n", i+1, s[0]-1000, i+1,
+				s[0], s[1]-s[0], allReduce)
 		}
 		return of(t, events)
 	}
-	if m := Meet([]*Facts{rank(0, [2]int64{100_000, 400_000}), rank(5_000, [2]int64{300_000, 401_000})}); len(m.All) != 13 || m.WaitNs(&m.All[0], 0) < 190_000 {
+	if m := Meet([]*Facts{rank(0, [2]int64{100_000, 400_000}),
+		rank(5_000, [2]int64{300_000, 401_000})}); len(m.All) != 13 || m.WaitNs(&m.All[0], 0) < 190_000 {
 		t.Errorf("an all-to-all: %d meetings", len(m.All))
 	}
-	if m := Meet([]*Facts{rank(0, [2]int64{100_000, 400_000}), rank(5_000, [2]int64{300_000, 600_000})}); len(m.All) != 12 || m.Met[0] != m.Ran[0] {
+	if m := Meet([]*Facts{rank(0, [2]int64{100_000, 400_000}),
+		rank(5_000, [2]int64{300_000, 600_000})}); len(m.All) != 12 || m.Met[0] != m.Ran[0] {
 		t.Errorf("transfers to others: %d meetings of %v", len(m.All), m.Ran)
 	}
 }
@@ -111,8 +124,10 @@ func TestOneCapture(t *testing.T) {
 	var b strings.Builder
 	for i := range 5 {
 		at := 10_000 + i*300_000
-		fmt.Fprintf(&b, "call c%d %d+10 cudaLaunchKernel\nkernel s20 c%d %d+90000 %s\n", 2*i+1, at-1000, 2*i+1, at, allReduce)
-		fmt.Fprintf(&b, "call c%d %d+10 cudaLaunchKernel\nkernel d1 s20 c%d %d+40000 %s\n", 2*i+2, at-900, 2*i+2, at+50_000, allReduce)
+		fmt.Fprintf(&b, "call c%d %d+10 cudaLaunchKernel\nkernel s20 c%d %d+90000 %s\n", 2*i+1, at-1000, 2*i+1, at,
+			allReduce)
+		fmt.Fprintf(&b, "call c%d %d+10 cudaLaunchKernel\nkernel d1 s20 c%d %d+40000 %s\n", 2*i+2, at-900, 2*i+2, at+
+			50_000, allReduce)
 	}
 	m := Meet([]*Facts{of(t, b.String())})
 	if len(m.All) != 5 || m.NameOf(1) != "device 1" || m.OffsetNs[1] != 0 || m.WaitNs(&m.All[2], 0) != 50_000 {

@@ -27,9 +27,10 @@ type OpTree struct {
 	Children []int32  // number of direct ones
 
 	// Inclusive values: what an event has without its children is its value less theirs.
-	DurNs       []int64
-	DeviceNs    []int64 // durations of the GPU work launched in it, pieces that overlap in full
-	HostBytes   []int64 // taken less released by the framework's allocator meanwhile, on any thread, as PyTorch counts; nil: not recorded
+	DurNs    []int64
+	DeviceNs []int64 // durations of the GPU work launched in it, pieces that overlap in full
+	// taken less released by the framework's allocator meanwhile, on any thread, as PyTorch counts; nil: not recorded
+	HostBytes   []int64
 	DeviceBytes []int64 // the same of device memory
 
 	Outside OutsideMemory
@@ -68,7 +69,8 @@ func (f *Facts) HasOps() bool {
 	return false
 }
 
-// emittedName is the operator's name of an NVTX range that emit_nvtx made: "aten::mm, seq = 12, op_id = 7, sizes = [[2, 3]]".
+// emittedName is the operator's name of an NVTX range that emit_nvtx made: "aten::mm, seq = 12, op_id = 7, sizes =
+// [[2, 3]]".
 func emittedName(name string) string {
 	for _, mark := range []string{", seq = ", ", op_id = ", ", sizes = "} {
 		if i := strings.Index(name, mark); i > 0 {
@@ -110,7 +112,8 @@ func (f *Facts) OpTree() *OpTree {
 // merge lists the events in order and returns their starts.
 func (o *OpTree) merge(t *model.Trace) (startNs []int64) {
 	tables := [...]struct{ startNs, durNs []int64 }{
-		HostRange: {t.Ranges.StartNs, t.Ranges.DurNs}, HostOp: {t.Ops.StartNs, t.Ops.DurNs}, HostCall: {t.Calls.StartNs, t.Calls.DurNs},
+		HostRange: {t.Ranges.StartNs, t.Ranges.DurNs}, HostOp: {t.Ops.StartNs, t.Ops.DurNs},
+		HostCall: {t.Calls.StartNs, t.Calls.DurNs},
 	}
 	n := t.Ranges.Len() + t.Ops.Len() + t.Calls.Len()
 	o.Kind, o.Row = make([]HostKind, 0, n), make([]uint32, 0, n)
@@ -124,7 +127,8 @@ func (o *OpTree) merge(t *model.Trace) (startNs []int64) {
 				continue
 			}
 			if best < 0 || tables[k].startNs[i] < tables[best].startNs[next[best]] ||
-				tables[k].startNs[i] == tables[best].startNs[next[best]] && tables[k].durNs[i] > tables[best].durNs[next[best]] {
+				tables[k].startNs[i] == tables[best].startNs[next[best]] &&
+					tables[k].durNs[i] > tables[best].durNs[next[best]] {
 				best = k
 			}
 		}

@@ -37,7 +37,8 @@ var passWords = [...]*regexp.Regexp{
 // autogradThread begins the names of the threads on which PyTorch runs backward.
 const autogradThread = "pt_autograd"
 
-// autogradOp is the names of the operators with which PyTorch's engine runs a node of backward; until 1.8 they were those of the nodes.
+// autogradOp is the names of the operators with which PyTorch's engine runs a node of backward; until 1.8 they were
+// those of the nodes.
 var autogradOp = regexp.MustCompile(`^autograd::engine::evaluate_function|^(torch::autograd::)?(\w+Backward\d*|AccumulateGrad)$`)
 
 // nodeOfBackward is what PyTorch calls the operator that runs one node of backward, and the node itself.
@@ -91,7 +92,8 @@ func (f *Facts) Passes() *Passes {
 			}
 			th, ns := t.Calls.Thread[call], t.Calls.StartNs[call]
 			switch {
-			case int(th) < len(t.Threads) && strings.Contains(t.Threads[th].Name, autogradThread), inSet(engine[th], ns):
+			case int(th) < len(t.Threads) && strings.Contains(t.Threads[th].Name, autogradThread),
+				inSet(engine[th], ns):
 				p.Of[i] = PassBackward
 			default:
 				sets := ranges[f.ProcessOf(th)]
@@ -231,13 +233,15 @@ func (f *Facts) fillBetween(p *Passes, rows []int32, afterBackward bool, edges [
 	}
 }
 
-// updates says whether a kernel is one that hardly anything but optimizers use: on lists of tensors, or an operator of Adam's formula.
+// updates says whether a kernel is one that hardly anything but optimizers use: on lists of tensors, or an operator
+// of Adam's formula.
 func (f *Facts) updates(row int, kinds []KernelKind) bool {
 	switch kinds[row].Class {
 	case ClassForeach:
 		return true
 	case ClassPointwise:
-		return containsAny(strings.ToLower(f.Trace.Strings.Text(f.Trace.Kernels.Name[row])), "addcdiv", "addcmul", "lerp")
+		return containsAny(strings.ToLower(f.Trace.Strings.Text(f.Trace.Kernels.Name[row])), "addcdiv", "addcmul",
+			"lerp")
 	}
 	return false
 }

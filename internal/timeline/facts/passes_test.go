@@ -10,7 +10,8 @@ import (
 
 // TestPasses tells the pass of each piece of GPU work, a line each: name and pass.
 func TestPasses(t *testing.T) {
-	words := map[Pass]string{PassUnknown: "unknown", PassForward: "forward", PassBackward: "backward", PassUpdate: "update"}
+	words := map[Pass]string{PassUnknown: "unknown", PassForward: "forward", PassBackward: "backward",
+		PassUpdate: "update"}
 	golden.Cases(t, "testdata/passes.txtar", func(t *testing.T, events string) string {
 		f := of(t, events)
 		p := f.Passes()
@@ -25,8 +26,10 @@ func TestPasses(t *testing.T) {
 
 func TestPassNames(t *testing.T) {
 	for name, want := range map[string]Pass{
-		"forward": PassForward, "model.forward": PassForward, "fwd": PassForward, "Forward pass": PassForward, "fast_forward_data": PassForward,
-		"backward": PassBackward, "loss.backward()": PassBackward, "bwd_3": PassBackward, "backprop": PassBackward,
+		"forward": PassForward, "model.forward": PassForward, "fwd": PassForward, "Forward pass": PassForward,
+		"fast_forward_data": PassForward,
+		"backward":          PassBackward, "loss.backward()": PassBackward, "bwd_3": PassBackward,
+		"backprop":  PassBackward,
 		"optimizer": PassUpdate, "Optimizer.step#AdamW.step": PassUpdate, "opt.step": PassUpdate, "optim": PassUpdate,
 		"Optimizer.zero_grad#AdamW.zero_grad": PassUnknown, "forward_backward": PassUnknown, "adopt": PassUnknown,
 		"data_load": PassUnknown, "": PassUnknown, "DataLoader": PassUnknown, "straightforward": PassUnknown,

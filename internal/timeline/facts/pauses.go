@@ -65,14 +65,16 @@ func (f *Facts) HostPauses(starved []IdleGap) []HostPause {
 		f.namePause(&out[i])
 	}
 	slices.SortStableFunc(out, func(a, b HostPause) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.StartNs, b.StartNs), cmp.Compare(a.Device, b.Device))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.StartNs, b.StartNs),
+			cmp.Compare(a.Device, b.Device))
 	})
 	return out
 }
 
 // pauseBefore is the pause of a thread that ends with its call number next.
 func (f *Facts) pauseBefore(h *hostThread, next int, g IdleGap) HostPause {
-	p := HostPause{Span: g.Span, Thread: g.Thread, Last: NoCall, Next: NoCall, Issues: -1, Device: g.Device, Names: make(map[Cause]int64)}
+	p := HostPause{Span: g.Span, Thread: g.Thread, Last: NoCall, Next: NoCall, Issues: -1, Device: g.Device,
+		Names: make(map[Cause]int64)}
 	if next > 0 {
 		p.StartNs, p.Last = h.calls[next-1].EndNs, h.callRow[next-1]
 	}
@@ -133,7 +135,8 @@ func (f *Facts) frameworkRangesIn(thread model.ThreadRow, span interval.Span) []
 		return nil
 	}
 	rows := byThread[thread]
-	n, _ := slices.BinarySearchFunc(rows, span.EndNs, func(r uint32, ns int64) int { return cmp.Compare(t.Ranges.StartNs[r], ns) })
+	n, _ := slices.BinarySearchFunc(rows, span.EndNs,
+		func(r uint32, ns int64) int { return cmp.Compare(t.Ranges.StartNs[r], ns) })
 	var out []NamedNs
 	for i := max(0, n-maxNesting); i < n; i++ {
 		r := int(rows[i])

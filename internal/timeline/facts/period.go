@@ -83,7 +83,8 @@ func (f *Facts) stepsByPeriod(s *Steps) {
 		if best != nil {
 			s.Source, s.Device, s.All = StepsPeriodicity, true, between(f.startsAt(best))
 			s.Markers = f.hostOf(lane, best.edges)
-			s.Note = fmt.Sprintf("no step markers: %d launches repeat, and each repetition is taken for a step", best.median)
+			s.Note = fmt.Sprintf("no step markers: %d launches repeat, and each repetition is taken for a step",
+				best.median)
 			return
 		}
 	}

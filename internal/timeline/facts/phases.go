@@ -89,7 +89,8 @@ func (s *Steps) hostStep(i int) interval.Span {
 	if i >= len(s.Markers) {
 		return interval.Span{}
 	}
-	n, found := slices.BinarySearchFunc(s.Host, s.Markers[i].StartNs, func(h interval.Span, ns int64) int { return cmp.Compare(h.StartNs, ns) })
+	n, found := slices.BinarySearchFunc(s.Host, s.Markers[i].StartNs,
+		func(h interval.Span, ns int64) int { return cmp.Compare(h.StartNs, ns) })
 	if !found {
 		return interval.Span{}
 	}
@@ -146,7 +147,8 @@ func (f *Facts) launchedBy() []launchSums {
 
 func inSpan(spans []named, i int, ns int64) bool { return i < len(spans) && spans[i].Contains(ns) }
 
-// mainThreads is, for each process, the thread whose step markers last longest or, without markers, whose user ranges do.
+// mainThreads is, for each process, the thread whose step markers last longest or, without markers, whose user ranges
+// do.
 func (f *Facts) mainThreads() map[model.ProcessRow]model.ThreadRow {
 	t, class := f.Trace, f.RangeClasses()
 	markersNs, userNs := make([]int64, len(t.Threads)), make([]int64, len(t.Threads))

@@ -18,7 +18,8 @@ func projectable(random *rand.Rand) *model.Trace {
 		t.Ranges.StartNs = append(t.Ranges.StartNs, random.Int64N(60))
 		t.Ranges.DurNs = append(t.Ranges.DurNs, random.Int64N(40)-1)
 		t.Ranges.Thread = append(t.Ranges.Thread, thread())
-		t.Ranges.EndThread = append(t.Ranges.EndThread, []model.ThreadRow{model.NoThread, model.NoThread, 0}[random.IntN(3)])
+		t.Ranges.EndThread = append(t.Ranges.EndThread,
+			[]model.ThreadRow{model.NoThread, model.NoThread, 0}[random.IntN(3)])
 	}
 	for i := range uint32(1 + random.IntN(10)) {
 		th := thread()
@@ -46,7 +47,8 @@ func projectable(random *rand.Rand) *model.Trace {
 // around says whether a range contains a call, by the definition.
 func around(t *model.Trace, row, call int) bool {
 	r, c := &t.Ranges, &t.Calls
-	return r.DurNs[row] >= 0 && r.Thread[row] == c.Thread[call] && (r.EndThread[row] == model.NoThread || r.EndThread[row] == r.Thread[row]) &&
+	return r.DurNs[row] >= 0 && r.Thread[row] == c.Thread[call] &&
+		(r.EndThread[row] == model.NoThread || r.EndThread[row] == r.Thread[row]) &&
 		r.StartNs[row] <= c.StartNs[call] && c.EndNs(call) <= r.EndNs(row)
 }
 

@@ -127,7 +127,8 @@ func startupKinds() []string {
 	return out
 }
 
-// startupCounts counts start-up work by kind in the host's time of each step: from its marker's start to the next one's.
+// startupCounts counts start-up work by kind in the host's time of each step: from its marker's start to the next
+// one's.
 func (f *Facts) startupCounts(s *Steps) map[string][]int {
 	t := f.Trace
 	edges := startsOf(s.Markers)

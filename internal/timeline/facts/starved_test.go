@@ -60,8 +60,10 @@ copy HtoD pinned->device c2 bytes=4096 2.03ms+10us
 	p := pauses[0]
 	// The thread pauses from 1.01 to 2 ms; the device idles all of it..
 	got := fmt.Sprintf("%d-%d idle %d os %d in %s %d, issues %s, framework %s %d", p.StartNs, p.EndNs, p.IdleNs, p.OSNs,
-		f.Trace.Strings.Text(p.Range), p.InRangeNs, f.WorkName(int(p.Issues)), f.Trace.Strings.Text(p.Framework[0].Name), p.Framework[0].Ns)
-	want := "1010000-2000000 idle 990000 os 100000 in make_batch 700000, issues memcpy HtoD, framework enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 500000"
+		f.Trace.Strings.Text(p.Range), p.InRangeNs, f.WorkName(int(p.Issues)),
+		f.Trace.Strings.Text(p.Framework[0].Name), p.Framework[0].Ns)
+	want := "1010000-2000000 idle 990000 os 100000 in make_batch 700000, issues memcpy HtoD, framework " +
+		"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 500000"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

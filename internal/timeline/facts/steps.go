@@ -45,7 +45,8 @@ type Steps struct {
 type StartupStep struct {
 	Index int
 	Why   string
-	Own   bool // of what makes it so, something is the program's own; else it only waits for a rank whose profiler began later
+	// of what makes it so, something is the program's own; else it only waits for a rank whose profiler began later
+	Own bool
 }
 
 // A Lane is a stream of a device.
@@ -194,7 +195,8 @@ func between(edges []int64) []interval.Span {
 	return out
 }
 
-// noFirst is the start of what there is not. Real times can be negative: a capture's time 0 need not be its first event.
+// noFirst is the start of what there is not. Real times can be negative: a capture's time 0 need not be its first
+// event.
 const noFirst = math.MinInt64
 
 // firstsIn is the start of the first kernel or graph on lane that was launched inside each of
@@ -217,7 +219,8 @@ func (f *Facts) firstsIn(lane Lane, marks []interval.Span) []int64 {
 		return cmp.Or(cmp.Compare(a.callNs, b.callNs), cmp.Compare(a.startNs, b.startNs))
 	})
 	for i, m := range marks {
-		lo, _ := slices.BinarySearchFunc(launches, m.StartNs, func(l launch, t int64) int { return cmp.Compare(l.callNs, t) })
+		lo, _ := slices.BinarySearchFunc(launches, m.StartNs,
+			func(l launch, t int64) int { return cmp.Compare(l.callNs, t) })
 		for _, l := range launches[lo:] {
 			if l.callNs >= m.EndNs {
 				break

@@ -7,11 +7,12 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// toolWork is how tools call what they do themselves, in part and in lower case: CUPTI's buffers, its hooks and its memory, by the names
-// of Nsight Systems, PyTorch and lacuna record; and what Nsight Systems sets up and allocates on the threads of the program. They
-// tell of the driver's work under the same heading: command buffers that are full, functions and modules that are loaded
-// late, compiling. That is the program's, with or without a profiler.
-var toolWork = []string{"buffer flush", "buffer request", "instrumentation", "cupti resource", "resource management", "tls allocation", "chunk allocation",
+// toolWork is how tools call what they do themselves, in part and in lower case: CUPTI's buffers, its hooks and its
+// memory, by the names of Nsight Systems, PyTorch and lacuna record; and what Nsight Systems sets up and allocates on
+// the threads of the program. They tell of the driver's work under the same heading: command buffers that are full,
+// functions and modules that are loaded late, compiling. That is the program's, with or without a profiler.
+var toolWork = []string{"buffer flush", "buffer request", "instrumentation", "cupti resource", "resource management",
+	"tls allocation", "chunk allocation",
 	"profiling memory allocation", "profiling data flush", "profiling initialization", "profiling overhead"}
 
 // ToolWork is when the profiler, by its own account, did something on a thread, by thread. An unprofiled run lacks it.

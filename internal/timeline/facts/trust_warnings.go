@@ -25,39 +25,49 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 		return more
 	}
 	if tr.NoCalls {
-		add("no CUDA or HIP calls were recorded: which thread launched the GPU work, and why the GPU was idle, is unknown")
+		add("no CUDA or HIP calls were recorded: which thread launched the GPU work, and why the GPU was idle, is " +
+			"unknown")
 	}
 	if tr.WindowsApart {
-		add("GPU work and host calls do not overlap in time: their clocks do not agree (kineto#996); idle time by host is meaningless here")
+		add("GPU work and host calls do not overlap in time: their clocks do not agree (kineto#996); idle time by " +
+			"host is meaningless here")
 	}
 	if n := tr.LaunchedBefore; !tr.NoCalls && share(n, tr.Work) > noticeShare {
-		add("%d of %d GPU operations %s no launch record (launched before the capture began)", n, tr.Work, either(n, "has", "have"))
+		add("%d of %d GPU operations %s no launch record (launched before the capture began)", n, tr.Work,
+			either(n, "has", "have"))
 	}
 	if n := tr.WithoutCall - tr.LaunchedBefore; !tr.NoCalls && share(n, tr.Work) > noticeShare {
-		add("%d of %d GPU operations %s no launching call: why the GPU was idle before them is unknown", n, tr.Work, either(n, "has", "have"))
+		add("%d of %d GPU operations %s no launching call: why the GPU was idle before them is unknown", n, tr.Work,
+			either(n, "has", "have"))
 	}
 	if n := tr.StillQueued; share(n, tr.Launches) > noticeShare {
-		add("the last %d of %d launches have no recorded work: it ran after the end of the capture, or was lost", n, tr.Launches)
+		add("the last %d of %d launches have no recorded work: it ran after the end of the capture, or was lost", n,
+			tr.Launches)
 	}
 	if n := tr.WithoutWork; share(n, tr.Launches) > noticeShare {
 		text := fmt.Sprintf("%d of %d launches %s no recorded GPU work", n, tr.Launches, either(n, "has", "have"))
 		if tr.HeadWithoutWork > n/2 && cuptiBefore(info, 13, 1) {
-			text += fmt.Sprintf("; %d of them at the very beginning, as when CUPTI before 13.1 loses the first kernels (pytorch#192021)", tr.HeadWithoutWork)
+			text += fmt.Sprintf("; %d of them at the very beginning, as when CUPTI before 13.1 loses the first "+
+				"kernels (pytorch#192021)", tr.HeadWithoutWork)
 		}
 		out = append(out, text+": GPU time is missing, and idle time is too large by that")
 	}
 	if n := tr.GraphsWhole; n > 0 {
-		add("%d %s recorded as a whole: they count as compute, and gaps inside them cannot be seen; lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node show them",
+		add("%d %s recorded as a whole: they count as compute, and gaps inside them cannot be seen; lacuna record "+
+			"--cuda-graph=node and nsys profile --cuda-graph-trace=node show them",
 			n, either(n, "run of a CUDA graph was", "runs of CUDA graphs were"))
 	}
 	if n := tr.GraphsUneven; n > 0 {
-		add("%d %s fewer recorded kernels than other launches of the same graph: idle time there is unreliable", n, either(n, "CUDA graph launch has", "CUDA graph launches have"))
+		add("%d %s fewer recorded kernels than other launches of the same graph: idle time there is unreliable", n,
+			either(n, "CUDA graph launch has", "CUDA graph launches have"))
 	}
 	if n := tr.StartBeforeLaunch; n > 0 && tr.WorstEarlyNs > noticeEarlyNs {
-		add("%d %s before the launching call does, by up to %.3f ms: the clocks of host and GPU disagree by that much", n, either(n, "GPU operation starts", "GPU operations start"), float64(tr.WorstEarlyNs)/1e6)
+		add("%d %s before the launching call does, by up to %.3f ms: the clocks of host and GPU disagree by that much",
+			n, either(n, "GPU operation starts", "GPU operations start"), float64(tr.WorstEarlyNs)/1e6)
 	}
 	if n := tr.Duplicates; n > 0 {
-		add("%d %s a correlation ID with an earlier call: work is given to the first", n, either(n, "call shares", "calls share"))
+		add("%d %s a correlation ID with an earlier call: work is given to the first", n,
+			either(n, "call shares", "calls share"))
 	}
 	return out
 }

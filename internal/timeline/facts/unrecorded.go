@@ -7,10 +7,10 @@ import (
 	"lacuna/internal/base/interval"
 )
 
-// dropUnrecorded leaves out the last steps of a capture in which launches were made whose work was not recorded any more: a
-// program that was killed leaves more calls than kernels, and of one thread fewer than of another. Their idle time would be too
-// large, and their kernels too few. It is told by each thread's last launches; more than noticeShare of a step's count.
-// Where no step is whole all are kept.
+// dropUnrecorded leaves out the last steps of a capture in which launches were made whose work was not recorded any
+// more: a program that was killed leaves more calls than kernels, and of one thread fewer than of another. Their idle
+// time would be too large, and their kernels too few. It is told by each thread's last launches; more than
+// noticeShare of a step's count. Where no step is whole all are kept.
 func (f *Facts) dropUnrecorded(s *Steps) {
 	queued := f.Trust().stillQueued
 	if len(queued) == 0 || len(s.Markers) != len(s.All) {
@@ -33,9 +33,11 @@ func (f *Facts) dropUnrecorded(s *Steps) {
 	}
 	switch n := s.Last - last; {
 	case n > 0 && last == s.First:
-		s.Note = join(s.Note, "part of the work of every step was not recorded: GPU time is missing, and idle time is too large by that")
+		s.Note = join(s.Note, "part of the work of every step was not recorded: GPU time is missing, and idle time "+
+			"is too large by that")
 	case n > 0:
 		s.Last = last
-		s.Note = join(s.Note, fmt.Sprintf("the last %d of %d steps left out: part of their work was not recorded", n, len(s.All)))
+		s.Note = join(s.Note, fmt.Sprintf("the last %d of %d steps left out: part of their work was not recorded", n,
+			len(s.All)))
 	}
 }

@@ -8,7 +8,8 @@ import (
 
 // TestUnrecorded ends captures as a killed program does: calls are there up to the end, kernels are not.
 func TestUnrecorded(t *testing.T) {
-	// Eight steps of four launches, two by each of two threads, whose kernels are there before step first and step second.
+	// Eight steps of four launches, two by each of two threads, whose kernels are there before step first and step
+	// second.
 	capture := func(first, second int) string {
 		var b strings.Builder
 		corr := 0
@@ -55,12 +56,17 @@ func TestUnrecorded(t *testing.T) {
 		t.Errorf("none whole: steps %d to %d of %d; %q, %v", s.First, s.Last, len(s.All), s.Note, err)
 	}
 	// Of two windows the one that is looked at is not changed for what is missing at its end.
-	last := of(t, "windows -300 end=-50\nwindows 0 end=900\nrange t1 -300+100 step_90\ncall t1 c91 -299+5 cudaLaunchKernel\nkernel s7 c91 -290+10 k\n"+
-		"range t1 -200+100 step_91\ncall t1 c92 -199+5 cudaLaunchKernel\nkernel s7 c92 -190+10 k\ncall t2 c90 -180+5 cudaLaunchKernel\nkernel s7 c90 -170+10 k\n"+capture(8, 0))
-	if s, err = With(last.Trace, StepOptions{Latest: true}).Steps(); err != nil || s.Steady()[0].StartNs < 0 || !strings.Contains(s.Note, "every step") {
-		t.Errorf("of the last window none whole: steps %d to %d of %d; %q, %v", s.First, s.Last, len(s.All), s.Note, err)
+	last := of(t, "windows -300 end=-50\nwindows 0 end=900\nrange t1 -300+100 step_90\ncall t1 c91 -299+5 "+
+		"cudaLaunchKernel\nkernel s7 c91 -290+10 k\n"+
+		"range t1 -200+100 step_91\ncall t1 c92 -199+5 cudaLaunchKernel\nkernel s7 c92 -190+10 k\ncall t2 c90 "+
+		"-180+5 cudaLaunchKernel\nkernel s7 c90 -170+10 k\n"+capture(8, 0))
+	if s, err = With(last.Trace, StepOptions{Latest: true}).Steps(); err != nil || s.Steady()[0].StartNs < 0 ||
+		!strings.Contains(s.Note, "every step") {
+		t.Errorf("of the last window none whole: steps %d to %d of %d; %q, %v", s.First, s.Last, len(s.All), s.Note,
+			err)
 	}
-	if s, err = With(of(t, capture(8, 5)).Trace, StepOptions{Pin: true, First: 4, Last: 7}).Steps(); err != nil || s.Last != 7 {
+	if s, err = With(of(t, capture(8, 5)).Trace, StepOptions{Pin: true, First: 4, Last: 7}).Steps(); err != nil ||
+		s.Last != 7 {
 		t.Errorf("asked for steps 4 to 6: %+v, %v", s, err)
 	}
 }

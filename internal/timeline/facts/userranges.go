@@ -12,7 +12,8 @@ import (
 var frameworkRange = regexp.MustCompile(`^(ProfilerStep|Optimizer\.(step|zero_grad)|enumerate\(DataLoader\)|DistributedDataParallel\.|DDP|FSDP|FullyShardedDataParallel|nccl:|c10d::|aten::|prim::|torch::|autograd::|## |Torch-Compiled Region|TorchDynamo|CompiledFunction|CompiledFxGraph|Pregraph|AOTDispatcher|AOTAutograd|inductor|_compile|dynamo|cudagraph|CUDAGraph|PyTorch|record_param_comms|DataParallel\.|Activity Buffer|DataLoader|.*, (seq|op_id) = \d)`)
 
 // libraryDomains is NVTX domains that libraries mark their own calls in.
-var libraryDomains = []string{"nccl", "cccl", "cub", "thrust", "cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand", "mpi", "tensorrt", "nvshmem", "ucx", "libcudf", "libkvikio", "rmm", "dali", "nvtx", "cupy"}
+var libraryDomains = []string{"nccl", "cccl", "cub", "thrust", "cublas", "cudnn", "cusparse", "cusolver", "cufft",
+	"curand", "mpi", "tensorrt", "nvshmem", "ucx", "libcudf", "libkvikio", "rmm", "dali", "nvtx", "cupy"}
 
 // RangeClass says who made a range.
 type RangeClass uint8
@@ -49,7 +50,8 @@ func (f *Facts) RangeClasses() []RangeClass {
 			if t.Ranges.Kind[i] == model.RangeProfiler {
 				out[i] = RangeMarker
 			}
-			if d := at(t.Ranges.Domain, i, model.NoDomain); d != model.NoDomain && int(d) < len(domain) && domain[d] && out[i] == RangeUser {
+			if d := at(t.Ranges.Domain, i, model.NoDomain); d != model.NoDomain && int(d) < len(domain) && domain[d] &&
+				out[i] == RangeUser {
 				out[i] = RangeFramework
 			}
 		}

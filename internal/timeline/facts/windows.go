@@ -18,9 +18,9 @@ func (f *Facts) windowOf(ns int64) int {
 	return n
 }
 
-// keepWindow looks only at the steps of one window, of a capture that was switched off and on again: between windows nothing
-// was recorded, which is no idle time. It takes the window with most time in whole steps, of equals the first; or the latest that
-// has one.
+// keepWindow looks only at the steps of one window, of a capture that was switched off and on again: between windows
+// nothing was recorded, which is no idle time. It takes the window with most time in whole steps, of equals the
+// first; or the latest that has one.
 func (f *Facts) keepWindow(s *Steps, latest bool) {
 	n := len(f.Trace.Windows)
 	if n < 2 {
@@ -44,7 +44,8 @@ func (f *Facts) keepWindow(s *Steps, latest bool) {
 		from = max(to, from+1)
 	}
 	if bestNs == 0 {
-		s.Note = join(s.Note, fmt.Sprintf("recording was off for some time within each step, %d windows: idle time is unreliable", n))
+		s.Note = join(s.Note, fmt.Sprintf("recording was off for some time within each step, %d windows: idle time "+
+			"is unreliable", n))
 		return
 	}
 	s.First, s.Last = best[0], best[1]

@@ -51,7 +51,8 @@ func (f *Facts) Work() *Work {
 			n += s.a.Len()
 		}
 		w := &Work{
-			Kind: make([]WorkKind, 0, n), Row: make([]uint32, 0, n), StartNs: make([]int64, 0, n), EndNs: make([]int64, 0, n),
+			Kind: make([]WorkKind, 0, n), Row: make([]uint32, 0, n), StartNs: make([]int64, 0, n),
+			EndNs:  make([]int64, 0, n),
 			Device: make([]uint32, 0, n), Stream: make([]uint32, 0, n), Call: make([]int32, 0, n),
 		}
 		for range n {

@@ -38,9 +38,9 @@ func (f *Facts) WorkOps() []int32 {
 	})
 }
 
-// opsNamed is, for each row of Work, the row of the operator that its external ID names, or NotNested. hold says whether
-// the IDs are believed: where the operators that they name span the calls. PyTorch of 2023 numbered
-// operators otherwise than calls.
+// opsNamed is, for each row of Work, the row of the operator that its external ID names, or NotNested. hold says
+// whether the IDs are believed: where the operators that they name span the calls. PyTorch of 2023 numbered operators
+// otherwise than calls.
 type opsNamed struct {
 	rows []int32
 	hold bool

@@ -169,7 +169,10 @@ func (a args) numbers(i int) ([]float64, bool) {
 		return nil, false
 	}
 	var out []float64
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == '[' || r == ']' || r == ',' || r == ' ' }) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+		return r == '[' || r == ']' || r == ',' ||
+			r == ' '
+	}) {
 		v, err := strconv.ParseFloat(word, 64)
 		if err != nil {
 			return nil, false
@@ -181,7 +184,10 @@ func (a args) numbers(i int) ([]float64, bool) {
 
 // mask is a concrete list of booleans: "[True, False]".
 func (a args) mask(i, n int) ([]bool, bool) {
-	words := strings.FieldsFunc(a.at(i).value, func(r rune) bool { return r == '[' || r == ']' || r == ',' || r == ' ' })
+	words := strings.FieldsFunc(a.at(i).value, func(r rune) bool {
+		return r == '[' || r == ']' || r == ',' ||
+			r == ' '
+	})
 	if len(words) != n {
 		return nil, false
 	}

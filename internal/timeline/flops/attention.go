@@ -2,9 +2,10 @@ package flops
 
 // An attentionLayout is where an operator has its arguments.
 type attentionLayout struct {
-	q        int  // query; key and value follow it
-	causal   int  // flag, or -1
-	kind     int  // custom_mask_type of the memory-efficient kernels, or -1: 1 is causal from the top left, 2 from the bottom right
+	q      int // query; key and value follow it
+	causal int // flag, or -1
+	// custom_mask_type of the memory-efficient kernels, or -1: 1 is causal from the top left, 2 from the bottom right
+	kind     int
 	cumSeq   int  // lengths of a packed batch, or -1
 	window   int  // size of a sliding window to the left, the one to the right follows it; or -1
 	seqFirst bool // [batch, sequence, heads, dim], else [batch, heads, sequence, dim]
@@ -14,21 +15,31 @@ type attentionLayout struct {
 
 // The argument orders of native_functions.yaml and of flash_attn 2.
 var attentionOps = map[string]attentionLayout{
-	"aten::scaled_dot_product_attention":                     {q: 0, causal: 5, kind: -1, cumSeq: -1, window: -1},
-	"aten::_scaled_dot_product_flash_attention":              {q: 0, causal: 4, kind: -1, cumSeq: -1, window: -1},
-	"aten::_scaled_dot_product_efficient_attention":          {q: 0, causal: 6, kind: -1, cumSeq: -1, window: -1},
-	"aten::_scaled_dot_product_cudnn_attention":              {q: 0, causal: 6, kind: -1, cumSeq: -1, window: -1},
-	"aten::_flash_attention_forward":                         {q: 0, causal: 8, kind: -1, cumSeq: 3, window: 11, seqFirst: true},
-	"aten::_efficient_attention_forward":                     {q: 0, causal: -1, kind: 9, cumSeq: 4, window: -1, seqFirst: true},
-	"aten::_cudnn_attention_forward":                         {q: 0, causal: 10, kind: -1, cumSeq: 4, window: -1},
-	"flash_attn::_flash_attn_forward":                        {q: 0, causal: 5, kind: -1, cumSeq: -1, window: 6, seqFirst: true, bottom: true},
-	"aten::_scaled_dot_product_flash_attention_backward":     {q: 1, causal: 11, kind: -1, cumSeq: 6, window: -1, backward: true},
-	"aten::_scaled_dot_product_efficient_attention_backward": {q: 1, causal: 11, kind: -1, cumSeq: -1, window: -1, backward: true},
-	"aten::_scaled_dot_product_cudnn_attention_backward":     {q: 1, causal: 14, kind: -1, cumSeq: 9, window: -1, backward: true},
-	"aten::_flash_attention_backward":                        {q: 1, causal: 11, kind: -1, cumSeq: 6, window: 15, seqFirst: true, backward: true},
-	"aten::_efficient_attention_backward":                    {q: 1, causal: -1, kind: 14, cumSeq: 6, window: -1, seqFirst: true, backward: true},
-	"aten::_cudnn_attention_backward":                        {q: 1, causal: 14, kind: -1, cumSeq: 9, window: -1, backward: true},
-	"flash_attn::_flash_attn_backward":                       {q: 1, causal: 11, kind: -1, cumSeq: -1, window: 12, seqFirst: true, bottom: true, backward: true},
+	"aten::scaled_dot_product_attention":            {q: 0, causal: 5, kind: -1, cumSeq: -1, window: -1},
+	"aten::_scaled_dot_product_flash_attention":     {q: 0, causal: 4, kind: -1, cumSeq: -1, window: -1},
+	"aten::_scaled_dot_product_efficient_attention": {q: 0, causal: 6, kind: -1, cumSeq: -1, window: -1},
+	"aten::_scaled_dot_product_cudnn_attention":     {q: 0, causal: 6, kind: -1, cumSeq: -1, window: -1},
+	"aten::_flash_attention_forward": {q: 0, causal: 8, kind: -1, cumSeq: 3, window: 11,
+		seqFirst: true},
+	"aten::_efficient_attention_forward": {q: 0, causal: -1, kind: 9, cumSeq: 4, window: -1,
+		seqFirst: true},
+	"aten::_cudnn_attention_forward": {q: 0, causal: 10, kind: -1, cumSeq: 4, window: -1},
+	"flash_attn::_flash_attn_forward": {q: 0, causal: 5, kind: -1, cumSeq: -1, window: 6,
+		seqFirst: true, bottom: true},
+	"aten::_scaled_dot_product_flash_attention_backward": {q: 1, causal: 11, kind: -1, cumSeq: 6, window: -1,
+		backward: true},
+	"aten::_scaled_dot_product_efficient_attention_backward": {q: 1, causal: 11, kind: -1, cumSeq: -1, window: -1,
+		backward: true},
+	"aten::_scaled_dot_product_cudnn_attention_backward": {q: 1, causal: 14, kind: -1, cumSeq: 9, window: -1,
+		backward: true},
+	"aten::_flash_attention_backward": {q: 1, causal: 11, kind: -1, cumSeq: 6, window: 15,
+		seqFirst: true, backward: true},
+	"aten::_efficient_attention_backward": {q: 1, causal: -1, kind: 14, cumSeq: 6, window: -1,
+		seqFirst: true, backward: true},
+	"aten::_cudnn_attention_backward": {q: 1, causal: 14, kind: -1, cumSeq: 9, window: -1,
+		backward: true},
+	"flash_attn::_flash_attn_backward": {q: 1, causal: 11, kind: -1, cumSeq: -1, window: 12,
+		seqFirst: true, bottom: true, backward: true},
 }
 
 // attention is scaled dot-product attention in one operator. Forward: scores Q K^T and their product with V,

@@ -7,14 +7,16 @@ type convLayout struct{ bias, stride, padding, dilation, transposed, outPadding,
 
 // The argument orders of native_functions.yaml.
 var (
-	convArgs    = convLayout{2, 3, 4, 5, -1, -1, 6}
-	convTArgs   = convLayout{2, 3, 4, 7, -1, 5, 6} // conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+	convArgs = convLayout{2, 3, 4, 5, -1, -1, 6}
+	// conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+	convTArgs   = convLayout{2, 3, 4, 7, -1, 5, 6}
 	generalArgs = convLayout{2, 3, 4, 5, 6, 7, 8}
 	cudnnArgs   = convLayout{-1, 3, 2, 4, -1, -1, 5}
 	cudnnTArgs  = convLayout{-1, 4, 2, 5, -1, 3, 6}
 	miopenArgs  = convLayout{2, 4, 3, 5, -1, -1, 6}
-	slowArgs    = convLayout{3, 4, 5, -1, -1, -1, -1} // _slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
-	depthArgs   = convLayout{3, 4, 5, 6, -1, -1, -1}
+	// _slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
+	slowArgs  = convLayout{3, 4, 5, -1, -1, -1, -1}
+	depthArgs = convLayout{3, 4, 5, 6, -1, -1, -1}
 )
 
 // convolution is conv1d to conv3d and what they are made of. Each output element (of a transposed one: each
@@ -45,10 +47,12 @@ func convolution(name string) formula {
 	case "aten::convolution_backward":
 		return convBackward
 	}
-	if strings.HasSuffix(name, "convolution_backward_input") && strings.HasPrefix(name, "aten::") && !strings.Contains(name, "transpose") {
+	if strings.HasSuffix(name, "convolution_backward_input") && strings.HasPrefix(name, "aten::") &&
+		!strings.Contains(name, "transpose") {
 		return convBackwardInput
 	}
-	if strings.HasSuffix(name, "convolution_backward_weight") && strings.HasPrefix(name, "aten::") && !strings.Contains(name, "transpose") {
+	if strings.HasSuffix(name, "convolution_backward_weight") && strings.HasPrefix(name, "aten::") &&
+		!strings.Contains(name, "transpose") {
 		return convBackwardWeight
 	}
 	return nil
@@ -72,7 +76,8 @@ func convForward(a args, l convLayout, transposed bool) (Work, bool) {
 	if transposed {
 		positions = x
 	}
-	return both(Convolution, convFLOPs(positions.dims, w.dims), x.bytes()+w.bytes()+y.bytes()+a.bytesOf(l.bias), x.dtype)
+	return both(Convolution, convFLOPs(positions.dims, w.dims), x.bytes()+w.bytes()+y.bytes()+a.bytesOf(l.bias),
+		x.dtype)
 }
 
 // convFLOPs is 2 x the elements of the side that windows are taken for x the filter's elements per channel of
@@ -190,5 +195,6 @@ func convBackwardWeight(a args) (Work, bool) {
 	if !ok || len(size) < 3 || len(grad.dims) != len(size) || !grad.isTensor() || product(size) > maxElements {
 		return Work{}, false
 	}
-	return both(Convolution, convFLOPs(grad.dims, size), grad.bytes()+x.bytes()+product(size)*grad.dtype.Bytes(), grad.dtype)
+	return both(Convolution, convFLOPs(grad.dims, size), grad.bytes()+x.bytes()+product(size)*grad.dtype.Bytes(),
+		grad.dtype)
 }

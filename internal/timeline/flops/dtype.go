@@ -107,7 +107,8 @@ func (t Dtype) Bytes() float64 {
 
 // rank orders types by what they promote to: of two tensors the higher one wins.
 func (t Dtype) rank() int {
-	for i, x := range []Dtype{NoDtype, Bool, UInt8, Int8, Int16, Int32, Int64, FP8, BF16, FP16, FP32, FP64, Complex64, Complex128} {
+	for i, x := range []Dtype{NoDtype, Bool, UInt8, Int8, Int16, Int32, Int64, FP8, BF16, FP16, FP32, FP64, Complex64,
+		Complex128} {
 		if t == x {
 			return i
 		}

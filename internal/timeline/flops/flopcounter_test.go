@@ -68,7 +68,8 @@ func TestFlopCounter(t *testing.T) {
 			continue
 		}
 		if math.Abs(got/(c.Total*ratio)-1) > 1e-9 {
-			t.Errorf("%s on %s: %g FLOPs, flop_counter has %g (expected share %g)", c.Name, truth.Device, got, c.Total, ratio)
+			t.Errorf("%s on %s: %g FLOPs, flop_counter has %g (expected share %g)", c.Name, truth.Device, got, c.Total,
+				ratio)
 		}
 	}
 	t.Logf("%d cases on %s, torch %s", len(truth.Cases), truth.Device, truth.Torch)
@@ -97,7 +98,8 @@ func matrixFLOPs(t *testing.T, ops []truthOp) float64 {
 		}
 		hasInner := false
 		for j, inner := range ops {
-			if j != i && inner.Tid == o.Tid && inner.StartUs >= o.StartUs && inner.StartUs+inner.DurUs <= o.StartUs+o.DurUs && j > i {
+			if j != i && inner.Tid == o.Tid && inner.StartUs >= o.StartUs && inner.StartUs+inner.DurUs <= o.StartUs+
+				o.DurUs && j > i {
 				if w, why := Of(inner.op()); why == Known && w.Family.Matrix() && w.HasFLOPs {
 					hasInner = true
 				}

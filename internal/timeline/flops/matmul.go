@@ -41,7 +41,8 @@ func linear(a args) (Work, bool) {
 	return gemm(a.at(0).tensor, w, a.at(2).tensor, NoDtype)
 }
 
-// scaledMM is (a, b, scale_a, scale_b, bias, scale_result, out_dtype, ...); without an out_dtype the result is as the operands.
+// scaledMM is (a, b, scale_a, scale_b, bias, scale_result, out_dtype, ...); without an out_dtype the result is as the
+// operands.
 func scaledMM(a args) (Work, bool) {
 	w, ok := gemm(a.at(0).tensor, a.at(1).tensor, a.at(4).tensor, scalarType(a.at(6).value))
 	w.Bytes += a.bytesOf(2, 3)

@@ -53,8 +53,8 @@ func fill(a args) (Work, bool) {
 	return both(Move, 0, x.elements()*x.dtype.Bytes(), x.dtype)
 }
 
-// concatenate is (tensors, dim). Captures have the shapes of a list but not its types: the bytes are open unless a result
-// was passed in (cat.out).
+// concatenate is (tensors, dim). Captures have the shapes of a list but not its types: the bytes are open unless a
+// result was passed in (cat.out).
 func concatenate(a args) (Work, bool) {
 	list := a.at(0).list
 	if len(list) == 0 {

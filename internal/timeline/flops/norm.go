@@ -32,7 +32,8 @@ func norm(name string) formula {
 		return func(a args) (Work, bool) { return normForward(a, meanVarSteps, 2, 3) }
 	case "aten::_fused_rms_norm", "aten::rms_norm":
 		return func(a args) (Work, bool) { return normForward(a, rmsSteps, 2, -1) }
-	case "aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm", "aten::_native_batch_norm_legit", "aten::batch_norm":
+	case "aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm",
+		"aten::_native_batch_norm_legit", "aten::batch_norm":
 		return batchNorm
 	case "aten::native_layer_norm_backward":
 		return func(a args) (Work, bool) { return normBackward(a, normBackwardSteps, 5, 7) }
@@ -43,7 +44,8 @@ func norm(name string) formula {
 	case "aten::native_batch_norm_backward":
 		return func(a args) (Work, bool) { return normBackward(a, normBackwardSteps, 2, 9) }
 	}
-	if strings.HasPrefix(name, "aten::") && strings.HasSuffix(name, "n_batch_norm_backward") { // cudnn_, miopen_: all gradients, no mask
+	// cudnn_, miopen_: all gradients, no mask
+	if strings.HasPrefix(name, "aten::") && strings.HasSuffix(name, "n_batch_norm_backward") {
 		return func(a args) (Work, bool) { return normBackward(a, normBackwardSteps, 2, -1) }
 	}
 	return nil

@@ -15,7 +15,8 @@ type reductionOp struct {
 // The steps: one addition, comparison or product for each element; a norm squares first; a variance takes the
 // mean (1), then differences, squares and their sum (3).
 var reductionOps = map[string]reductionOp{
-	"sum": {steps: 1, dim: 1, widens: true}, "nansum": {steps: 1, dim: 1, widens: true}, "mean": {steps: 1, dim: 1}, "prod": {steps: 1, dim: 1, widens: true},
+	"sum": {steps: 1, dim: 1, widens: true}, "nansum": {steps: 1, dim: 1, widens: true}, "mean": {steps: 1, dim: 1},
+	"prod": {steps: 1, dim: 1, widens: true},
 	"amax": {steps: 1, dim: 1}, "amin": {steps: 1, dim: 1},
 	"max": {steps: 1, dim: 1, second: Int64}, "min": {steps: 1, dim: 1, second: Int64},
 	"argmax": {steps: 1, dim: 1, out: Int64}, "argmin": {steps: 1, dim: 1, out: Int64},

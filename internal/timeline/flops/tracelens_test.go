@@ -47,8 +47,10 @@ var differences = []difference{
 	{"statistics are one in a row, not one for each weight", true, 0.8, 1, ofFamily(Norm)},
 	{"statistics are not counted", true, 1, 1.0001, named("aten::native_group_norm_backward")},
 	{"gradients of weight and bias are written, too", true, 1, 1.51, named("aten::miopen_batch_norm_backward")},
-	{"a dimension with stride 0 is read once", true, 0.5, 0.6, func(op Op, _ Work) bool { return strings.Contains(op.Strides, "0") }},
-	{"the result has the promoted type, a tensor without dimensions does not widen it", true, 0.66, 0.81, ofFamily(Pointwise)},
+	{"a dimension with stride 0 is read once", true, 0.5, 0.6,
+		func(op Op, _ Work) bool { return strings.Contains(op.Strides, "0") }},
+	{"the result has the promoted type, a tensor without dimensions does not widen it", true, 0.66, 0.81,
+		ofFamily(Pointwise)},
 }
 
 // TestTraceLens holds the formulas against those of AMD's TraceLens, over every row of its reference sheets that
@@ -66,7 +68,8 @@ func TestTraceLens(t *testing.T) {
 			if row["GFLOPS_first"] == "" || row["Input Dims_first"] == "" {
 				continue
 			}
-			op := Op{Name: row["name"], Shapes: fromPython(row["Input Dims_first"]), Types: fromPython(row["Input type_first"]),
+			op := Op{Name: row["name"], Shapes: fromPython(row["Input Dims_first"]),
+				Types:   fromPython(row["Input type_first"]),
 				Strides: fromPython(row["Input Strides_first"]), Values: fromPython(row["Concrete Inputs_first"])}
 			w, why := Of(op)
 			if why != Known {
@@ -88,7 +91,8 @@ func TestTraceLens(t *testing.T) {
 						return
 					}
 				}
-				t.Errorf("%s: %s %s %s: ours is %g times theirs (bytes: %v)", sheet, op.Name, op.Shapes, op.Types, ratio, bytes)
+				t.Errorf("%s: %s %s %s: ours is %g times theirs (bytes: %v)", sheet, op.Name, op.Shapes, op.Types,
+					ratio, bytes)
 			}
 			check(false, w.FLOPs, number(t, row["GFLOPS_first"])*1e9)
 			if row["Data Moved (MB)_first"] == "" {

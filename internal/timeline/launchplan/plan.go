@@ -1,4 +1,5 @@
-// Package launchplan chooses the launches of a timeline that are worth a kernel report, and the runs of ncu that make it.
+// Package launchplan chooses the launches of a timeline that are worth a kernel report, and the runs of ncu that make
+// it.
 package launchplan
 
 import (
@@ -62,11 +63,11 @@ func (e *NothingError) Error() string { return e.Why }
 
 // Choose plans how to profile the kernels of a timeline that cost most in its steady steps.
 //
-//  1. Kernels are summed by name over the steady steps. Communication is left out: ncu replays one kernel alone, and such a
-//     kernel waits for its peers for ever.
+//  1. Kernels are summed by name over the steady steps. Communication is left out: ncu replays one kernel alone, and
+//     such a kernel waits for its peers for ever.
 //  2. Of each, the launch is the first of the size (grid and block) that takes most, in a steady step.
-//  3. Where the steps are NVTX ranges with names of their own, ncu looks only inside the range of that step: it then does
-//     not matter when the timeline began. Else launches are counted from the timeline's first.
+//  3. Where the steps are NVTX ranges with names of their own, ncu looks only inside the range of that step: it then
+//     does not matter when the timeline began. Else launches are counted from the timeline's first.
 //  4. One run of ncu has one filter, one skip and one count, so it profiles every match from the first launch wanted to
 //     the last. Picks share a run while that is at most maxReplayed launches; the others get runs of their own.
 func Choose(f *facts.Facts, w Wish) (*Plan, error) {
@@ -170,18 +171,21 @@ func (c *chooser) count(w Wish, p *Plan) {
 		x.sizes[sizeOf(k, i)] += ns
 	}
 	slices.SortStableFunc(all, func(a, b *cost) int {
-		return cmp.Or(cmp.Compare(rank(w.First, a), rank(w.First, b)), cmp.Compare(b.ns, a.ns), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(rank(w.First, a), rank(w.First, b)), cmp.Compare(b.ns, a.ns),
+			cmp.Compare(a.name, b.name))
 	})
 	perStep := 1 / 1e6 / float64(max(1, len(c.steps.Steady())))
 	for _, x := range all {
 		switch {
 		case w.Keep != nil && !w.Keep(x.name) || len(p.Picks) == w.Top:
 		case x.comm:
-			p.Left = append(p.Left, fmt.Sprintf("%s: it communicates; ncu replays a kernel alone, and it would wait for its peers forever", x.name))
+			p.Left = append(p.Left, fmt.Sprintf("%s: it communicates; ncu replays a kernel alone, and it would "+
+				"wait for its peers forever", x.name))
 		default:
 			grid := mostCostly(x.sizes)
-			p.Picks = append(p.Picks, Pick{Name: x.name, MsPerStep: float64(x.ns) * perStep, ShareOfStep: float64(x.ns) / float64(max(1, window.LenNs())),
-				Grid: grid[0], Block: grid[1], Named: rank(w.First, x) < len(w.First), row: -1})
+			p.Picks = append(p.Picks, Pick{Name: x.name, MsPerStep: float64(x.ns) * perStep,
+				ShareOfStep: float64(x.ns) / float64(max(1, window.LenNs())),
+				Grid:        grid[0], Block: grid[1], Named: rank(w.First, x) < len(w.First), row: -1})
 		}
 	}
 	for i := range p.Picks {
@@ -191,7 +195,10 @@ func (c *chooser) count(w Wish, p *Plan) {
 
 // rank is where a kernel stands among functions that are to come first; their number if it is not among them.
 func rank(first []string, x *cost) int {
-	if i := slices.IndexFunc(first, func(name string) bool { return name == x.name || name == kernelname.Of(x.name).Base }); i >= 0 {
+	if i := slices.IndexFunc(first, func(name string) bool {
+		return name == x.name ||
+			name == kernelname.Of(x.name).Base
+	}); i >= 0 {
 		return i
 	}
 	return len(first)
@@ -245,7 +252,8 @@ func (c *chooser) nothing(w Wish) string {
 	case c.amd():
 		return "it is of an AMD GPU, and ncu profiles NVIDIA's only; use rocprof-compute"
 	case c.t.Kernels.Len() == 0 && c.t.GraphRuns.Len() > 0:
-		return "its CUDA graphs were recorded as a whole, so that no kernel is known; record again with --cuda-graph node"
+		return "its CUDA graphs were recorded as a whole, so that no kernel is known; record again with " +
+			"--cuda-graph node"
 	case c.t.Kernels.Len() == 0:
 		return "it has no kernels"
 	case w.Keep != nil:

@@ -79,7 +79,8 @@ func (p *Plan) text() string {
 		for _, i := range r.Picks {
 			names += fmt.Sprintf(" %s%v", short(p.Picks[i].Name), p.Picks[i].Grid)
 		}
-		out = append(out, fmt.Sprintf("%s %s skip=%d count=%d range=%q threads=%v:%s", p.Base, r.Name, r.Skip, r.Count, r.Range, r.Threads, names))
+		out = append(out, fmt.Sprintf("%s %s skip=%d count=%d range=%q threads=%v:%s", p.Base, r.Name, r.Skip, r.Count,
+			r.Range, r.Threads, names))
 	}
 	return strings.Join(out, "\n")
 }
@@ -91,15 +92,27 @@ func TestChoose(t *testing.T) {
 		wish Wish
 		want string
 	}{
-		// without markers the first steady step is the second: five launches before, three of the first step, and the small one
-		{"counted from the first launch", loop{mangled: true}, Wish{Top: 2}, `mangled ^(_Z3hotILi4EE|_Z4warmi)$ skip=9 count=2 range="" threads=false:` + " ns::hot<4>[64 1 1] warm[16 1 1]"},
-		{"without mangled names", loop{}, Wish{Top: 2}, `function ^(hot|warm)$ skip=9 count=2 range="" threads=false:` + " ns::hot<4>[64 1 1] warm[16 1 1]"},
-		{"inside a step", loop{markers: true, mangled: true}, Wish{Top: 2}, `mangled ^(_Z3hotILi4EE|_Z4warmi)$ skip=1 count=2 range="step_0" threads=false:` + " ns::hot<4>[64 1 1] warm[16 1 1]"},
-		{"backward on its own thread", loop{markers: true, backward: true}, Wish{Top: 2}, `function ^(hot|warm)$ skip=1 count=2 range="step_0" threads=true:` + " ns::hot<4>[64 1 1] warm[16 1 1]"},
-		{"too many between: two runs", loop{markers: true, between: 30}, Wish{Top: 2}, `function ^hot$ skip=1 count=1 range="step_0" threads=false:` + " ns::hot<4>[64 1 1]\n" + `function ^warm$ skip=0 count=1 range="step_0" threads=false:` + " warm[16 1 1]"},
-		{"the hottest", loop{markers: true}, Wish{Top: 1}, `function ^hot$ skip=1 count=1 range="step_0" threads=false:` + " ns::hot<4>[64 1 1]"},
-		{"one that a finding names", loop{markers: true}, Wish{Top: 1, First: []string{"warm(int)"}}, `function ^warm$ skip=0 count=1 range="step_0" threads=false:` + " warm[16 1 1]"},
-		{"by name", loop{markers: true}, Wish{Top: 3, Keep: regexp.MustCompile("tiny").MatchString}, `function ^tiny$ skip=0 count=1 range="step_0" threads=false:` + " tiny[1 1 1]"},
+		// without markers the first steady step is the second: five launches before, three of the first step, and the
+		// small one
+		{"counted from the first launch", loop{mangled: true}, Wish{Top: 2},
+			`mangled ^(_Z3hotILi4EE|_Z4warmi)$ skip=9 count=2 range="" threads=false:` +
+				" ns::hot<4>[64 1 1] warm[16 1 1]"},
+		{"without mangled names", loop{}, Wish{Top: 2},
+			`function ^(hot|warm)$ skip=9 count=2 range="" threads=false:` + " ns::hot<4>[64 1 1] warm[16 1 1]"},
+		{"inside a step", loop{markers: true, mangled: true}, Wish{Top: 2},
+			`mangled ^(_Z3hotILi4EE|_Z4warmi)$ skip=1 count=2 range="step_0" threads=false:` +
+				" ns::hot<4>[64 1 1] warm[16 1 1]"},
+		{"backward on its own thread", loop{markers: true, backward: true}, Wish{Top: 2},
+			`function ^(hot|warm)$ skip=1 count=2 range="step_0" threads=true:` + " ns::hot<4>[64 1 1] warm[16 1 1]"},
+		{"too many between: two runs", loop{markers: true, between: 30}, Wish{Top: 2},
+			`function ^hot$ skip=1 count=1 range="step_0" threads=false:` + " ns::hot<4>[64 1 1]\n" +
+				`function ^warm$ skip=0 count=1 range="step_0" threads=false:` + " warm[16 1 1]"},
+		{"the hottest", loop{markers: true}, Wish{Top: 1},
+			`function ^hot$ skip=1 count=1 range="step_0" threads=false:` + " ns::hot<4>[64 1 1]"},
+		{"one that a finding names", loop{markers: true}, Wish{Top: 1, First: []string{"warm(int)"}},
+			`function ^warm$ skip=0 count=1 range="step_0" threads=false:` + " warm[16 1 1]"},
+		{"by name", loop{markers: true}, Wish{Top: 3, Keep: regexp.MustCompile("tiny").MatchString},
+			`function ^tiny$ skip=0 count=1 range="step_0" threads=false:` + " tiny[1 1 1]"},
 	} {
 		p, err := choose(t, test.loop.text(), test.wish)
 		if err != nil {
@@ -124,13 +137,16 @@ func TestChooseNothing(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	var nothing *NothingError
-	if _, err := choose(t, "call c1 0+5 cudaLaunchKernel\nkernel c1 10+500 ncclDevKernel_AllReduce_Sum_f32_RING_LL", Wish{Top: 1}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "communicate") {
+	if _, err := choose(t, "call c1 0+5 cudaLaunchKernel\nkernel c1 10+500 ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+		Wish{Top: 1}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "communicate") {
 		t.Errorf("%v", err)
 	}
-	if _, err := choose(t, "call c1 0+5 cudaGraphLaunch\ngraph c1 10+500", Wish{Top: 1}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "--cuda-graph node") {
+	if _, err := choose(t, "call c1 0+5 cudaGraphLaunch\ngraph c1 10+500", Wish{Top: 1}); !errors.As(err, &nothing) ||
+		!strings.Contains(err.Error(), "--cuda-graph node") {
 		t.Errorf("%v", err)
 	}
-	if _, err := choose(t, "call c1 0+5 hipLaunchKernel\nkernel c1 10+500 gemm", Wish{Top: 1}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "AMD") {
+	if _, err := choose(t, "call c1 0+5 hipLaunchKernel\nkernel c1 10+500 gemm", Wish{Top: 1}); !errors.As(err,
+		&nothing) || !strings.Contains(err.Error(), "AMD") {
 		t.Errorf("%v", err)
 	}
 	if _, err := choose(t, "range 0+5 nothing", Wish{Top: 1}); !errors.As(err, &nothing) {
@@ -161,7 +177,8 @@ func TestCheck(t *testing.T) {
 		for _, m := range p.Check(test.done) {
 			got = append(got, m.Why)
 		}
-		if all := strings.Join(got, "\n"); test.want == "" && all != "" || !strings.Contains(all, test.want) || len(got) > 1 {
+		if all := strings.Join(got, "\n"); test.want == "" && all != "" || !strings.Contains(all, test.want) ||
+			len(got) > 1 {
 			t.Errorf("%s: %q", test.name, got)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// order brings the kernels of the process into the order of their launches, which is the one that ncu counts in: that of
-// the calls where they are recorded, else that of the GPU.
+// order brings the kernels of the process into the order of their launches, which is the one that ncu counts in: that
+// of the calls where they are recorded, else that of the GPU.
 func (c *chooser) order(base string) {
 	k, calls := &c.t.Kernels, c.f.Launches().Kernels
 	type launch struct {
@@ -30,7 +30,10 @@ func (c *chooser) order(base string) {
 		}
 		all = append(all, x)
 	}
-	slices.SortStableFunc(all, func(a, b launch) int { return cmp.Or(cmp.Compare(a.callNs, b.callNs), cmp.Compare(a.row, b.row)) })
+	slices.SortStableFunc(all, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(a.callNs, b.callNs),
+			cmp.Compare(a.row, b.row))
+	})
 	names := make(map[model.StringID]string)
 	for _, x := range all {
 		c.launched = append(c.launched, x.row)
@@ -53,8 +56,8 @@ func (c *chooser) filterOf(row int, base string, known map[model.StringID]string
 	return name
 }
 
-// marker is the NVTX range of the first steady step whose name is not used twice in the process, so that ncu can be told
-// to look only there, and when it was open. "": there is none; ncu then counts from the first launch.
+// marker is the NVTX range of the first steady step whose name is not used twice in the process, so that ncu can be
+// told to look only there, and when it was open. "": there is none; ncu then counts from the first launch.
 func (c *chooser) marker() (string, interval.Span) {
 	window := c.steps.Window()
 	c.thread = model.NoThread
@@ -70,7 +73,8 @@ func (c *chooser) marker() (string, interval.Span) {
 		m := c.steps.Markers[n]
 		i, _ := slices.BinarySearch(r.StartNs, m.StartNs)
 		for ; i < len(r.StartNs) && r.StartNs[i] == m.StartNs; i++ {
-			if r.EndNs(i) == m.EndNs && r.Kind[i] == model.RangePushPop && (i >= len(r.Domain) || r.Domain[i] == model.NoDomain) && named[r.Name[i]] == 1 {
+			if r.EndNs(i) == m.EndNs && r.Kind[i] == model.RangePushPop &&
+				(i >= len(r.Domain) || r.Domain[i] == model.NoDomain) && named[r.Name[i]] == 1 {
 				if i < len(r.Thread) {
 					c.thread = r.Thread[i]
 				}
@@ -81,8 +85,8 @@ func (c *chooser) marker() (string, interval.Span) {
 	return "", window
 }
 
-// launch chooses the launch of a pick: the first of its size inside where, which is the time of its call where ncu looks
-// into a range, else that of the steady steps; failing that the first of its size in the steps.
+// launch chooses the launch of a pick: the first of its size inside where, which is the time of its call where ncu
+// looks into a range, else that of the steady steps; failing that the first of its size in the steps.
 func (c *chooser) launch(p *Pick, where interval.Span) {
 	k, window := &c.t.Kernels, c.steps.Window()
 	for _, inside := range []func(int) bool{
@@ -91,7 +95,8 @@ func (c *chooser) launch(p *Pick, where interval.Span) {
 		func(int) bool { return true },
 	} {
 		for i, row := range c.launched {
-			if c.t.Strings.Text(k.Name[row]) == p.Name && sizeOf(k, row) == [2][3]int32{p.Grid, p.Block} && inside(row) {
+			if c.t.Strings.Text(k.Name[row]) == p.Name && sizeOf(k, row) == [2][3]int32{p.Grid, p.Block} &&
+				inside(row) {
 				p.row, p.at = row, i
 				return
 			}
@@ -154,16 +159,18 @@ func (c *chooser) run(p *Plan, picks []int, marker string, where interval.Span) 
 		default:
 			out.Count++
 		}
-		out.Threads = out.Threads || out.Range != "" && slices.Contains(names, c.filter[i]) && c.elsewhere(c.launched[i])
+		out.Threads = out.Threads || out.Range != "" && slices.Contains(names, c.filter[i]) &&
+			c.elsewhere(c.launched[i])
 	}
 	return out
 }
 
-// elsewhere says whether a kernel was launched by another thread than the one that opened the marker: PyTorch's backward
-// pass runs on one of its own.
+// elsewhere says whether a kernel was launched by another thread than the one that opened the marker: PyTorch's
+// backward pass runs on one of its own.
 func (c *chooser) elsewhere(row int) bool {
 	call := c.f.Launches().Kernels[row]
-	return call != facts.NoCall && c.thread != model.NoThread && int(call) < len(c.t.Calls.Thread) && c.t.Calls.Thread[call] != c.thread
+	return call != facts.NoCall && c.thread != model.NoThread && int(call) < len(c.t.Calls.Thread) &&
+		c.t.Calls.Thread[call] != c.thread
 }
 
 // assume says what the plan rests on.
@@ -173,16 +180,22 @@ func (c *chooser) assume(p *Plan, marker string) {
 		counted = counted || r.Range == ""
 	}
 	if marker != "" {
-		p.Assumes = append(p.Assumes, fmt.Sprintf("the program opens the NVTX range %q once again, and launches inside it what it launched when the timeline was recorded", marker))
+		p.Assumes = append(p.Assumes, fmt.Sprintf(
+			"the program opens the NVTX range %q once again, and launches inside it what it launched when the "+
+				"timeline was recorded", marker))
 	}
 	if counted {
-		p.Assumes = append(p.Assumes, "launches are counted from the first one of the timeline; if the program launched such kernels before, an earlier launch is profiled: grid and block of what was profiled are compared with the timeline's")
+		p.Assumes = append(p.Assumes, "launches are counted from the first one of the timeline; if the program "+
+			"launched such kernels before, an earlier launch is profiled: grid and block of what was profiled are "+
+			"compared with the timeline's")
 	}
 	if c.others {
-		p.Assumes = append(p.Assumes, "several processes launch kernels; the positions are those in the one that computes most, and ncu applies them to each process")
+		p.Assumes = append(p.Assumes, "several processes launch kernels; the positions are those in the one that "+
+			"computes most, and ncu applies them to each process")
 	}
 	if p.Base == "function" {
-		p.Assumes = append(p.Assumes, "the timeline has no mangled names: kernels are found by their function's name, which instances of one template share")
+		p.Assumes = append(p.Assumes, "the timeline has no mangled names: kernels are found by their function's "+
+			"name, which instances of one template share")
 	}
 }
 
@@ -214,9 +227,13 @@ func (p *Plan) Check(done []Profiled) (out []Mismatch) {
 		}
 		switch {
 		case !found:
-			out = append(out, Mismatch{k.Name, short(k.Name) + ": is not in the reports: the launch profiled is of another kernel of that name"})
+			out = append(out, Mismatch{k.Name, short(k.Name) +
+				": is not in the reports: the launch profiled is of another kernel of that name"})
 		case !same:
-			out = append(out, Mismatch{k.Name, fmt.Sprintf("%s: the launch chosen has grid %v and block %v, profiled was %s: the program launched such kernels before the timeline began, or does other work this time", short(k.Name), k.Grid, k.Block, sizes)})
+			out = append(out, Mismatch{k.Name, fmt.Sprintf(
+				"%s: the launch chosen has grid %v and block %v, profiled was %s: the program launched such "+
+					"kernels before the timeline began, or does other work this time", short(k.Name), k.Grid, k.Block,
+				sizes)})
 		}
 	}
 	return out

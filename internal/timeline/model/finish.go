@@ -153,7 +153,8 @@ func Check(t *Trace) error {
 			}
 		}
 	}
-	for name, rows := range map[string][]ThreadRow{"Calls": t.Calls.Thread, "Ops": t.Ops.Thread, "Ranges": t.Ranges.Thread, "OSCalls": t.OSCalls.Thread} {
+	for name, rows := range map[string][]ThreadRow{"Calls": t.Calls.Thread, "Ops": t.Ops.Thread,
+		"Ranges": t.Ranges.Thread, "OSCalls": t.OSCalls.Thread} {
 		for i, r := range rows {
 			if r != NoThread && int(r) >= len(t.Threads) {
 				return fmt.Errorf("%s row %d is on thread %d of %d", name, i, r, len(t.Threads))

@@ -126,7 +126,8 @@ func TestCheck(t *testing.T) {
 		trace.Kernels.StartNs, trace.Kernels.DurNs = []int64{1, 2}, []int64{5, 5}
 		test.spoil(trace)
 		err := Check(trace)
-		if err == nil && test.want != "" || err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)) {
+		if err == nil && test.want != "" || err != nil &&
+			(test.want == "" || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -221,7 +222,8 @@ func TestLedger(t *testing.T) {
 }
 
 func TestParts(t *testing.T) {
-	if !PartsAll.Has(PartOverheads|PartKernels) || PartsGPU.Has(PartCalls) || PartsGPU.Has(PartKernels|PartCalls) || !PartsGPU.Has(0) {
+	if !PartsAll.Has(PartOverheads|PartKernels) || PartsGPU.Has(PartCalls) || PartsGPU.Has(PartKernels|PartCalls) ||
+		!PartsGPU.Has(0) {
 		t.Error("Has is wrong")
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// ByRank takes a capture of several ranks apart: a Trace for each rank whose processes have GPU work (each rank, if that was
-// not read), in order. They share texts, and processes and threads keep their rows. What belongs to no rank and the losses go to
-// the first; the events are counted where their rows go, those without rows at the first. A capture that its reader does not
-// call merged is one: it comes back as it is.
+// ByRank takes a capture of several ranks apart: a Trace for each rank whose processes have GPU work (each rank, if
+// that was not read), in order. They share texts, and processes and threads keep their rows. What belongs to no rank
+// and the losses go to the first; the events are counted where their rows go, those without rows at the first. A
+// capture that its reader does not call merged is one: it comes back as it is.
 func ByRank(t *Trace) []*Trace {
 	if t.Info.Merged < 2 {
 		return []*Trace{t}
@@ -38,7 +38,8 @@ func ByRank(t *Trace) []*Trace {
 			})
 		}
 		used := make(map[uint32]bool)
-		for _, a := range []*Activity{&one.Kernels.Activity, &one.Copies.Activity, &one.Sets.Activity, &one.GraphRuns.Activity} {
+		for _, a := range []*Activity{&one.Kernels.Activity, &one.Copies.Activity, &one.Sets.Activity,
+			&one.GraphRuns.Activity} {
 			for _, d := range a.Device {
 				used[d] = true
 			}

@@ -7,13 +7,14 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// Link fills the Collectives of a finished trace from its Ranges with their payloads, and points the kernels to them that NCCL
-// launched meanwhile. It does nothing to a trace that has Collectives, or no payloads.
+// Link fills the Collectives of a finished trace from its Ranges with their payloads, and points the kernels to them
+// that NCCL launched meanwhile. It does nothing to a trace that has Collectives, or no payloads.
 func Link(t *model.Trace) {
 	if t.Collectives.Len() > 0 || t.Ranges.Payload == nil || t.Ranges.Domain == nil {
 		return
 	}
-	l := &linker{t: t, read: make(map[model.StringID]*said), sizes: make(map[party]int64), rows: make(map[asked]model.CollectiveRow), groups: make(map[int]*group)}
+	l := &linker{t: t, read: make(map[model.StringID]*said), sizes: make(map[party]int64),
+		rows: make(map[asked]model.CollectiveRow), groups: make(map[int]*group)}
 	threads := l.calls()
 	if len(threads) == 0 {
 		return
@@ -64,7 +65,8 @@ type group struct {
 	kernels []int
 }
 
-// asked is what decides a row of Collectives: the range, or of what a group put together its end and what it has in common.
+// asked is what decides a row of Collectives: the range, or of what a group put together its end and what it has in
+// common.
 type asked struct {
 	row   int
 	op    *operation
@@ -91,7 +93,8 @@ func (l *linker) calls() []*thread {
 	byThread := make(map[model.ThreadRow]*thread)
 	var out []*thread
 	for i, d := range t.Ranges.Domain {
-		if int(d) >= len(ours) || !ours[d] || t.Ranges.Kind[i] != model.RangePushPop || t.Ranges.Thread[i] == model.NoThread {
+		if int(d) >= len(ours) || !ours[d] || t.Ranges.Kind[i] != model.RangePushPop ||
+			t.Ranges.Thread[i] == model.NoThread {
 			continue
 		}
 		th := byThread[t.Ranges.Thread[i]]
@@ -181,8 +184,8 @@ func (l *linker) launches(threads []*thread) {
 	}
 }
 
-// thread finds, for each launch of a thread, the innermost call around it: one that moves data has launched it, one that ends
-// a group has launched what was asked for since the group began.
+// thread finds, for each launch of a thread, the innermost call around it: one that moves data has launched it, one
+// that ends a group has launched what was asked for since the group began.
 func (l *linker) thread(th *thread) {
 	r := &l.t.Ranges
 	var open, pending []call
@@ -201,7 +204,8 @@ func (l *linker) thread(th *thread) {
 			case depth > 0:
 				pending = append(pending, c)
 			}
-			if open = closed(open, r, r.StartNs[c.row]); r.DurNs[c.row] >= 0 { // of one without an end it is not known what is in it
+			// of one without an end it is not known what is in it
+			if open = closed(open, r, r.StartNs[c.row]); r.DurNs[c.row] >= 0 {
 				open = append(open, c)
 			}
 		}
@@ -252,8 +256,8 @@ func wish(c call) asked {
 	return a
 }
 
-// fillGroup says of each kernel of a group what it is of, as far as that is certain: NCCL may run calls that are alike in one
-// kernel, and in another order.
+// fillGroup says of each kernel of a group what it is of, as far as that is certain: NCCL may run calls that are
+// alike in one kernel, and in another order.
 func (l *linker) fillGroup(end int, g *group) {
 	byWord := make(map[string][]int)
 	var words []string
@@ -313,7 +317,8 @@ func together(end int, calls []call, kernels int) (a asked, ok bool) {
 	return a, true
 }
 
-// point points a kernel to the row of what it does. Calls of which nothing is known but the name get none: the kernel has one.
+// point points a kernel to the row of what it does. Calls of which nothing is known but the name get none: the kernel
+// has one.
 func (l *linker) point(kernel int, a asked) {
 	if a.comm == "" && a.bytes < 0 {
 		return
@@ -343,10 +348,12 @@ func (l *linker) add(a asked, process model.ProcessRow) model.CollectiveRow {
 	case ofEachPeer:
 		in, out = in*ranks, out*ranks
 	}
-	c.Name, c.Group, c.GroupDesc = append(c.Name, s.Intern(a.op.name)), append(c.Group, s.Intern(a.comm)), append(c.GroupDesc, 0)
+	c.Name, c.Group, c.GroupDesc = append(c.Name, s.Intern(a.op.name)), append(c.Group, s.Intern(a.comm)),
+		append(c.GroupDesc, 0)
 	c.Ranks, c.Dtype = append(c.Ranks, 0), append(c.Dtype, 0)
 	c.InSplit, c.OutSplit = append(c.InSplit, 0), append(c.OutSplit, 0)
-	c.GroupSize, c.Peer, c.Seq = append(c.GroupSize, int32(ranks)), append(c.Peer, int32(a.peer)), append(c.Seq, model.NoSequence)
+	c.GroupSize, c.Peer, c.Seq = append(c.GroupSize, int32(ranks)), append(c.Peer, int32(a.peer)),
+		append(c.Seq, model.NoSequence)
 	c.InElems, c.OutElems = append(c.InElems, 0), append(c.OutElems, 0)
 	c.InBytes, c.OutBytes = append(c.InBytes, in), append(c.OutBytes, out)
 	return model.CollectiveRow(c.Len() - 1)

@@ -1,9 +1,10 @@
-// Package nccl understands what NCCL says of its calls in NVTX: from its ranges and their payloads it fills the Collectives of a
-// trace, and says which collective a kernel is of.
+// Package nccl understands what NCCL says of its calls in NVTX: from its ranges and their payloads it fills the
+// Collectives of a trace, and says which collective a kernel is of.
 //
-// NCCL (src/include/nvtx_payload_schemas.h, src/collectives.cc, src/init.cc) pushes a range around each of its calls in the domain
-// NCCL. Their payload says how large one message is, and of which peer; in newer versions also which communicator it is of, by a
-// hash that is the same on all of its ranks. The size of a communicator is in the payload of the call that makes it.
+// NCCL (src/include/nvtx_payload_schemas.h, src/collectives.cc, src/init.cc) pushes a range around each of its calls
+// in the domain NCCL. Their payload says how large one message is, and of which peer; in newer versions also which
+// communicator it is of, by a hash that is the same on all of its ranks. The size of a communicator is in the payload
+// of the call that makes it.
 package nccl
 
 import (

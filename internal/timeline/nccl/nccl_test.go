@@ -32,7 +32,8 @@ func size(bytes int) string { return fmt.Sprintf(`,\"Message size [bytes]\":%d`,
 
 // kernelAt is a kernel and the call that launches it.
 func kernelAt(us, corr int, kernel string) string {
-	return fmt.Sprintf("call t1 c%d %dus+2us cudaLaunchKernelExC\nkernel p1 s20 c%d %dus+20us %s\n", corr, us, corr, us+5, kernel)
+	return fmt.Sprintf("call t1 c%d %dus+2us cudaLaunchKernelExC\nkernel p1 s20 c%d %dus+20us %s\n", corr, us, corr,
+		us+5, kernel)
 }
 
 func rangeAt(us, length int, name string) string {
@@ -46,43 +47,73 @@ const (
 
 func TestLink(t *testing.T) {
 	for _, tt := range []struct{ name, events, want string }{
-		{"an all-reduce", askAt(100, "ncclAllReduce", size(4096)+`,\"Reduction operation\":\"Sum\"`) + kernelAt(105, 1, allReduce),
+		{"an all-reduce", askAt(100, "ncclAllReduce", size(4096)+`,\"Reduction operation\":\"Sum\"`) +
+			kernelAt(105, 1, allReduce),
 			"allreduce 4096 4096 of 8 in 0xffffffffffffffff"},
-		{"an all-gather says what a rank gives", askAt(100, "ncclAllGather", size(100)) + kernelAt(105, 1, "ncclDevKernel_AllGather_RING_LL()"),
+		{"an all-gather says what a rank gives", askAt(100, "ncclAllGather", size(100)) +
+			kernelAt(105, 1, "ncclDevKernel_AllGather_RING_LL()"),
 			"all_gather 100 800 of 8 in 0xffffffffffffffff"},
-		{"a reduce-scatter what it gets", askAt(100, "ncclReduceScatter", size(100)) + kernelAt(105, 1, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL()"),
+		{"a reduce-scatter what it gets", askAt(100, "ncclReduceScatter", size(100)) +
+			kernelAt(105, 1, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL()"),
 			"reduce_scatter 800 100 of 8 in 0xffffffffffffffff"},
-		{"a communicator that was made before recording", strings.ReplaceAll(askAt(100, "ncclReduceScatter", size(100)), "18446744073709551615", "255") + kernelAt(105, 1, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL()"),
+		{"a communicator that was made before recording",
+			strings.ReplaceAll(askAt(100, "ncclReduceScatter", size(100)), "18446744073709551615", "255") +
+				kernelAt(105, 1, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL()"),
 			"reduce_scatter 0 100 of 0 in 0xff"},
-		{"older versions know no communicator", strings.ReplaceAll(askAt(100, "ncclBroadcast", `,\"Bytes\":64,\"Root\":0`), comm+",", "") + kernelAt(105, 1, "ncclKernel_Broadcast_RING_LL_Sum_int8_t(ncclWorkElem)"),
+		{"older versions know no communicator", strings.ReplaceAll(askAt(100, "ncclBroadcast",
+			`,\"Bytes\":64,\"Root\":0`), comm+",", "") +
+			kernelAt(105, 1, "ncclKernel_Broadcast_RING_LL_Sum_int8_t(ncclWorkElem)"),
 			"broadcast 64 64 of 0 in "},
 		{"a kernel outside", askAt(100, "ncclAllReduce", size(4096)) + kernelAt(115, 1, allReduce), "-"},
-		{"another kernel inside", askAt(100, "ncclAllReduce", size(4096)) + kernelAt(105, 1, "oneRankReduce<float>"), "-"},
+		{"another kernel inside", askAt(100, "ncclAllReduce", size(4096)) + kernelAt(105, 1, "oneRankReduce<float>"),
+			"-"},
 		{"no payload", "range t1 domain=1 100us+10us ncclAllReduce\n" + kernelAt(105, 1, allReduce), "-"},
-		{"a payload that is damaged", "range t1 domain=1 payload=\"{\\\"Message size\" 100us+10us ncclAllReduce\n" + kernelAt(105, 1, allReduce), "-"},
-		{"sizes that are none", strings.ReplaceAll(askAt(100, "ncclAllReduce", size(-5)), comm+",", "") + kernelAt(105, 1, allReduce), "-"},
-		{"a range that never ends", strings.Replace(askAt(100, "ncclAllReduce", size(4096)), "100us+10us", "100us+-1ns", 1) + kernelAt(105, 1, allReduce), "-"},
-		{"a user's range of that name", strings.Replace(askAt(100, "ncclAllReduce", size(4096)), "domain=1", "domain=2", 1) + kernelAt(105, 1, allReduce), "-"},
-		{"a send, which is a group of its own", askAt(100, "ncclSend", size(77)+`,\"Peer rank\":2`) + rangeAt(101, 1, "ncclGroupStart") + rangeAt(103, 5, "ncclGroupEnd") + kernelAt(104, 1, sendRecv),
+		{"a payload that is damaged", "range t1 domain=1 payload=\"{\\\"Message size\" 100us+10us ncclAllReduce\n" +
+			kernelAt(105, 1, allReduce), "-"},
+		{"sizes that are none", strings.ReplaceAll(askAt(100, "ncclAllReduce", size(-5)), comm+",", "") +
+			kernelAt(105, 1, allReduce), "-"},
+		{"a range that never ends", strings.Replace(askAt(100, "ncclAllReduce", size(4096)), "100us+10us",
+			"100us+-1ns", 1) + kernelAt(105, 1, allReduce), "-"},
+		{"a user's range of that name", strings.Replace(askAt(100, "ncclAllReduce", size(4096)), "domain=1",
+			"domain=2", 1) + kernelAt(105, 1, allReduce), "-"},
+		{"a send, which is a group of its own", askAt(100, "ncclSend", size(77)+`,\"Peer rank\":2`) +
+			rangeAt(101, 1, "ncclGroupStart") + rangeAt(103, 5, "ncclGroupEnd") + kernelAt(104, 1, sendRecv),
 			"send 77 77 of 8 in 0xffffffffffffffff peer 2"},
-		{"a group of one", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(4096)) + rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, allReduce),
+		{"a group of one", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(4096)) +
+			rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, allReduce),
 			"allreduce 4096 4096 of 8 in 0xffffffffffffffff"},
-		{"a group that one kernel does", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(4096)) + askAt(110, "ncclAllReduce", size(1000)) + rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, allReduce),
+		{"a group that one kernel does", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(4096)) +
+			askAt(110, "ncclAllReduce", size(1000)) + rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, allReduce),
 			"allreduce 5096 5096 of 8 in 0xffffffffffffffff"},
-		{"a group of equals", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) + askAt(110, "ncclAllReduce", size(64)) + rangeAt(120, 40, "ncclGroupEnd") + kernelAt(125, 1, allReduce) + kernelAt(130, 2, allReduce),
+		{"a group of equals", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) +
+			askAt(110, "ncclAllReduce", size(64)) + rangeAt(120, 40, "ncclGroupEnd") + kernelAt(125, 1, allReduce) +
+			kernelAt(130, 2, allReduce),
 			"allreduce 64 64 of 8 in 0xffffffffffffffff; allreduce 64 64 of 8 in 0xffffffffffffffff"},
-		{"a group of which it is not known which kernel does what", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) + askAt(110, "ncclAllReduce", size(128)) + rangeAt(120, 40, "ncclGroupEnd") + kernelAt(125, 1, allReduce) + kernelAt(130, 2, allReduce),
+		{"a group of which it is not known which kernel does what", rangeAt(90, 2, "ncclGroupStart") +
+			askAt(100, "ncclAllReduce", size(64)) + askAt(110, "ncclAllReduce", size(128)) +
+			rangeAt(120, 40, "ncclGroupEnd") + kernelAt(125, 1, allReduce) + kernelAt(130, 2, allReduce),
 			"allreduce 0 0 of 8 in 0xffffffffffffffff; allreduce 0 0 of 8 in 0xffffffffffffffff"},
-		{"a group of two kinds", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) + askAt(110, "ncclAllGather", size(100)) + rangeAt(120, 40, "ncclGroupEnd") + kernelAt(125, 1, "ncclDevKernel_AllGather_RING_LL()") + kernelAt(130, 2, allReduce),
+		{"a group of two kinds", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) +
+			askAt(110, "ncclAllGather", size(100)) + rangeAt(120, 40, "ncclGroupEnd") +
+			kernelAt(125, 1, "ncclDevKernel_AllGather_RING_LL()") + kernelAt(130, 2, allReduce),
 			"all_gather 100 800 of 8 in 0xffffffffffffffff; allreduce 64 64 of 8 in 0xffffffffffffffff"},
-		{"groups within a group", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclRecv", size(64)+`,\"Peer rank\":5`) + rangeAt(101, 1, "ncclGroupStart") + rangeAt(103, 5, "ncclGroupEnd") + rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, sendRecv),
+		{"groups within a group", rangeAt(90, 2, "ncclGroupStart") +
+			askAt(100, "ncclRecv", size(64)+`,\"Peer rank\":5`) + rangeAt(101, 1, "ncclGroupStart") +
+			rangeAt(103, 5, "ncclGroupEnd") + rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, sendRecv),
 			"recv 64 64 of 8 in 0xffffffffffffffff peer 5"},
-		{"sends and receives of several peers", rangeAt(90, 2, "ncclGroupStart") + askAt(100, "ncclSend", size(64)+`,\"Peer rank\":5`) + askAt(110, "ncclRecv", size(64)+`,\"Peer rank\":2`) + rangeAt(130, 20, "ncclGroupEnd") + kernelAt(135, 1, sendRecv), "-"},
-		{"a group whose beginning was lost", askAt(100, "ncclAllReduce", size(64)) + rangeAt(120, 20, "ncclGroupEnd") + kernelAt(125, 1, allReduce), "-"},
-		{"a group whose end was lost", rangeAt(80, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) + kernelAt(105, 1, allReduce) + rangeAt(120, 2, "ncclGroupStart") + askAt(130, "ncclAllReduce", size(32)) + rangeAt(150, 20, "ncclGroupEnd") + kernelAt(155, 2, allReduce),
+		{"sends and receives of several peers", rangeAt(90, 2, "ncclGroupStart") +
+			askAt(100, "ncclSend", size(64)+`,\"Peer rank\":5`) + askAt(110, "ncclRecv", size(64)+`,\"Peer rank\":2`) +
+			rangeAt(130, 20, "ncclGroupEnd") + kernelAt(135, 1, sendRecv), "-"},
+		{"a group whose beginning was lost", askAt(100, "ncclAllReduce", size(64)) + rangeAt(120, 20, "ncclGroupEnd") +
+			kernelAt(125, 1, allReduce), "-"},
+		{"a group whose end was lost", rangeAt(80, 2, "ncclGroupStart") + askAt(100, "ncclAllReduce", size(64)) +
+			kernelAt(105, 1, allReduce) + rangeAt(120, 2, "ncclGroupStart") + askAt(130, "ncclAllReduce", size(32)) +
+			rangeAt(150, 20, "ncclGroupEnd") + kernelAt(155, 2, allReduce),
 			"allreduce 64 64 of 8 in 0xffffffffffffffff; allreduce 32 32 of 8 in 0xffffffffffffffff"},
-		{"a kernel of a graph", askAt(100, "ncclAllReduce", size(4096)) + strings.Replace(kernelAt(105, 1, allReduce), "kernel p1", "kernel p1 graph=3", 1), "-"},
-		{"another thread's launch", askAt(100, "ncclAllReduce", size(4096)) + strings.Replace(kernelAt(105, 1, allReduce), "call t1", "call t2", 1), "-"},
+		{"a kernel of a graph", askAt(100, "ncclAllReduce", size(4096)) +
+			strings.Replace(kernelAt(105, 1, allReduce), "kernel p1", "kernel p1 graph=3", 1), "-"},
+		{"another thread's launch", askAt(100, "ncclAllReduce", size(4096)) +
+			strings.Replace(kernelAt(105, 1, allReduce), "call t1", "call t2", 1), "-"},
 	} {
 		trace, err := evtext.Parse(head + tt.events)
 		if err != nil {
@@ -108,7 +139,8 @@ func linked(x *model.Trace) string {
 			continue
 		}
 		row := x.Kernels.Collective[i]
-		text := fmt.Sprintf("%s %d %d of %d in %s", x.Strings.Text(c.Name[row]), c.InBytes[row], c.OutBytes[row], c.GroupSize[row], x.Strings.Text(c.Group[row]))
+		text := fmt.Sprintf("%s %d %d of %d in %s", x.Strings.Text(c.Name[row]), c.InBytes[row], c.OutBytes[row],
+			c.GroupSize[row], x.Strings.Text(c.Group[row]))
 		if c.Peer[row] >= 0 {
 			text += fmt.Sprintf(" peer %d", c.Peer[row])
 		}
@@ -137,7 +169,8 @@ func TestLeavesAlone(t *testing.T) {
 func TestWordOf(t *testing.T) {
 	for name, want := range map[string]string{
 		allReduce: "AllReduce", sendRecv: "SendRecv", "ncclDevKernel_Reduce_Sum_f16_TREE_LL()": "Reduce",
-		"ncclKernel_ReduceScatter_RING_LL_Sum_half(ncclWorkElem)": "ReduceScatter", "ncclSymkDevKernel_AllGather_LL": "AllGather", "ncclDevKernel_Generic_1": "",
+		"ncclKernel_ReduceScatter_RING_LL_Sum_half(ncclWorkElem)": "ReduceScatter",
+		"ncclSymkDevKernel_AllGather_LL":                          "AllGather", "ncclDevKernel_Generic_1": "",
 	} {
 		if got := wordOf(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

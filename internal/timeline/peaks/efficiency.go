@@ -21,20 +21,23 @@ const (
 // MatrixShare is the share of a matrix unit's peak that products of matrices in 16 bits reach, by how long
 // they would take at the peak, in µs: small ones do not fill the device. 4 GFLOP are 4.04 µs on an H200.
 func (p *Peak) MatrixShare(atPeakUs float64) Share {
-	return p.share(interpolate(atPeakUs, []point{{0.5, 0.12}, {2, 0.35}, {4, 0.455}, {8, 0.60}, {16, 0.66}, {32, 0.71}, {65, 0.76}, {130, 0.80}, {260, 0.81}, {520, 0.73}}), 0.95)
+	return p.share(interpolate(atPeakUs, []point{{0.5, 0.12}, {2, 0.35}, {4, 0.455}, {8, 0.60}, {16, 0.66}, {32, 0.71},
+		{65, 0.76}, {130, 0.80}, {260, 0.81}, {520, 0.73}}), 0.95)
 }
 
 // VectorShare is the share of the vector units' peak in FP32 that products of matrices reach without matrix
 // units, by how long they would take at the peak, in µs: 34 GFLOP are 500 µs on an H200.
 func (p *Peak) VectorShare(atPeakUs float64) Share {
-	return p.share(interpolate(atPeakUs, []point{{1, 0.15}, {4, 0.34}, {7.5, 0.38}, {60, 0.65}, {500, 0.73}, {2000, 0.775}}), 0.95)
+	return p.share(interpolate(atPeakUs, []point{{1, 0.15}, {4, 0.34}, {7.5, 0.38}, {60, 0.65}, {500, 0.73},
+		{2000, 0.775}}), 0.95)
 }
 
 // AttentionShare is the share of the 16-bit matrix peak that fused attention reaches, by length of the
 // sequence, heads of 64 or more, counting the pairs that a causal mask leaves. Backward kernels reach
 // attentionBackward of it, counting five products for the two of the forward kernel.
 func (p *Peak) AttentionShare(sequence float64, backward bool) Share {
-	s := interpolate(sequence, []point{{128, 0.045}, {256, 0.092}, {512, 0.183}, {1024, 0.29}, {2048, 0.37}, {4096, 0.42}, {8192, 0.45}})
+	s := interpolate(sequence, []point{{128, 0.045}, {256, 0.092}, {512, 0.183}, {1024, 0.29}, {2048, 0.37},
+		{4096, 0.42}, {8192, 0.45}})
 	if backward {
 		s *= attentionBackward
 	}
@@ -44,8 +47,8 @@ func (p *Peak) AttentionShare(sequence float64, backward bool) Share {
 // attentionBackward: 310 of 395 TFLOP/s at length 1024 with heads of 128, auxiliary kernels included.
 const attentionBackward = 0.78
 
-// MemoryShare is the share of the memory's bandwidth that large pointwise kernels reach: 4.22 (two tensors) to 4.34 TB/s
-// (three) of 4.8.
+// MemoryShare is the share of the memory's bandwidth that large pointwise kernels reach: 4.22 (two tensors) to 4.34
+// TB/s (three) of 4.8.
 func (p *Peak) MemoryShare() Share { return p.share(0.89, 0.97) }
 
 // HostShare is the share of the host link that copies of pinned memory of a megabyte or more reach: 55.4 of
@@ -68,7 +71,8 @@ func (p *Peak) share(mid, most float64) Share {
 
 type point struct{ at, value float64 }
 
-// interpolate is the value at x of a line through points in order, on a logarithmic axis; beyond them, that of the nearest.
+// interpolate is the value at x of a line through points in order, on a logarithmic axis; beyond them, that of the
+// nearest.
 func interpolate(x float64, points []point) float64 {
 	first, last := points[0], points[len(points)-1]
 	switch {

@@ -12,17 +12,20 @@ func pascalToTuring() []*Peak {
 		{
 			Name: "P100 SXM2 16 GB", names: []string{"p100 sxm2 16gb"}, SMs: 56, CoresPerSM: 64, BoostMHz: 1480,
 			FP64: 5.3, FP32: 10.6, FP16: 21.2,
-			MemoryGiB: 16, MemoryGBs: 732, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 4, SharedKiB: 64, Source: sourceP100,
+			MemoryGiB: 16, MemoryGBs: 732, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 4, SharedKiB: 64,
+			Source: sourceP100,
 		},
 		{
 			Name: "P100 PCIe 16 GB", names: []string{"p100 pcie 16gb"}, SMs: 56, CoresPerSM: 64, BoostMHz: 1303,
 			FP64: 4.7, FP32: 9.3, FP16: 18.7,
-			MemoryGiB: 16, MemoryGBs: 732, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 4, SharedKiB: 64, Source: sourceP100,
+			MemoryGiB: 16, MemoryGBs: 732, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 4, SharedKiB: 64,
+			Source: sourceP100,
 		},
 		{
 			Name: "P100 PCIe 12 GB", names: []string{"p100 pcie 12gb"}, SMs: 56, CoresPerSM: 64, BoostMHz: 1303,
 			FP64: 4.7, FP32: 9.3, FP16: 18.7,
-			MemoryGiB: 12, MemoryGBs: 549, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 3, SharedKiB: 64, Source: sourceP100,
+			MemoryGiB: 12, MemoryGBs: 549, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 3, SharedKiB: 64,
+			Source: sourceP100,
 		},
 		{
 			Name: "Quadro GP100", names: []string{"quadro gp100"}, SMs: 56, CoresPerSM: 64, BoostMHz: 1442,
@@ -51,12 +54,14 @@ func pascalToTuring() []*Peak {
 		{
 			Name: "TITAN RTX", names: []string{"titan rtx"}, SMs: 72, CoresPerSM: 64, BoostMHz: 1770,
 			FP64: 0.51, FP32: 16.3, FP16: 130.5, INT8: 261,
-			MemoryGiB: 24, MemoryGBs: 672, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 6, SharedKiB: 64, Source: "NVIDIA TITAN RTX data sheet; " + sourceTuring,
+			MemoryGiB: 24, MemoryGBs: 672, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 6, SharedKiB: 64,
+			Source: "NVIDIA TITAN RTX data sheet; " + sourceTuring,
 		},
 		{
 			Name: "Quadro RTX 6000", names: []string{"quadro rtx 6000"}, SMs: 72, CoresPerSM: 64, BoostMHz: 1770,
 			FP64: 0.51, FP32: 16.3, FP16: 130.5, INT8: 261,
-			MemoryGiB: 24, MemoryGBs: 672, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 6, SharedKiB: 64, Source: sourceTuring,
+			MemoryGiB: 24, MemoryGBs: 672, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 6, SharedKiB: 64,
+			Source: sourceTuring,
 		},
 		{
 			Name: "GTX 1660 SUPER", names: []string{"gtx 1660 super"}, SMs: 22, CoresPerSM: 64, BoostMHz: 1785,
@@ -84,7 +89,8 @@ func v100(name string, boostMHz, memoryGiB float64, names ...string) *Peak {
 	p := &Peak{
 		Name: name, names: names, SMs: 80, CoresPerSM: 64, BoostMHz: boostMHz,
 		FP64: 7.8, FP32: 15.7, FP16: 125,
-		MemoryGiB: memoryGiB, MemoryGBs: 900, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 6, SharedKiB: 96, Source: sourceV100,
+		MemoryGiB: memoryGiB, MemoryGBs: 900, HostLink: pcie3, HostGBs: pcie3GBs, L2MiB: 6, SharedKiB: 96,
+		Source: sourceV100,
 	}
 	if boostMHz < 1500 {
 		p.FP64, p.FP32, p.FP16 = 7, 14, 112

@@ -130,7 +130,8 @@ func (p *Peak) agrees(dev model.Device) bool {
 
 // normal is a device's name in lower case, without makers and marks: "Tesla V100-SXM2-16GB" is "v100 sxm2 16gb".
 func normal(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(name),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	words = slices.DeleteFunc(words, func(w string) bool {
 		switch w {
 		case "nvidia", "amd", "tesla", "geforce", "instinct", "gpu":

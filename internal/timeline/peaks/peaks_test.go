@@ -19,8 +19,10 @@ var seen = []struct {
 	overclocked  bool // the board's maximum clock lies above the reference card's boost
 	lockedClocks bool // the clock is not the boost clock
 }{
-	{name: "NVIDIA GeForce RTX 4060 Ti", sms: 34, mhz: 2565, gbs: 288.032, memory: 8585216000, want: "RTX 4060 Ti 8 GB"},
-	{name: "NVIDIA GeForce RTX 3080 Ti", sms: 80, mhz: 1770, gbs: 912.096, memory: 12621774848, want: "RTX 3080 Ti", overclocked: true},
+	{name: "NVIDIA GeForce RTX 4060 Ti", sms: 34, mhz: 2565, gbs: 288.032, memory: 8585216000,
+		want: "RTX 4060 Ti 8 GB"},
+	{name: "NVIDIA GeForce RTX 3080 Ti", sms: 80, mhz: 1770, gbs: 912.096, memory: 12621774848, want: "RTX 3080 Ti",
+		overclocked: true},
 	{name: "Tesla V100-SXM2-16GB", sms: 80, mhz: 1530, gbs: 898.048, memory: 16911433728, want: "V100 SXM2 16 GB"},
 	{name: "NVIDIA TITAN RTX", sms: 72, mhz: 1770, gbs: 672.096, memory: 25388515328, want: "TITAN RTX"},
 	{name: "NVIDIA GeForce RTX 3060", sms: 28, mhz: 1777, gbs: 360.048, memory: 12488343552, want: "RTX 3060 12 GB"},
@@ -61,7 +63,8 @@ var seen = []struct {
 
 func device(i int) model.Device {
 	s := seen[i]
-	return model.Device{Name: s.name, SMs: s.sms, ClockHz: int64(s.mhz * 1e6), BandwidthBps: int64(s.gbs * 1e9), MemoryBytes: s.memory}
+	return model.Device{Name: s.name, SMs: s.sms, ClockHz: int64(s.mhz * 1e6), BandwidthBps: int64(s.gbs * 1e9),
+		MemoryBytes: s.memory}
 }
 
 func TestFind(t *testing.T) {
@@ -99,7 +102,8 @@ func TestFP32FollowsFromCaptures(t *testing.T) {
 		}
 		got := float64(s.sms) * float64(p.CoresPerSM) * 2 * s.mhz / 1e6
 		if off := math.Abs(got/p.FP32 - 1); off > limit {
-			t.Errorf("%s: %.1f TFLOP/s by the capture's clock, the table has %.1f (%.1f%% off)", s.name, got, p.FP32, 100*off)
+			t.Errorf("%s: %.1f TFLOP/s by the capture's clock, the table has %.1f (%.1f%% off)", s.name, got, p.FP32,
+				100*off)
 		}
 	}
 }
@@ -108,7 +112,8 @@ func TestFP32FollowsFromCaptures(t *testing.T) {
 func TestRowsAreConsistent(t *testing.T) {
 	names := make(map[string]string)
 	for _, p := range All() {
-		if p.Source == "" || p.MemoryGiB == 0 || p.MemoryGBs == 0 || p.FP32 == 0 || p.HostLink == "" || p.L2MiB == 0 || len(p.names) == 0 {
+		if p.Source == "" || p.MemoryGiB == 0 || p.MemoryGBs == 0 || p.FP32 == 0 || p.HostLink == "" || p.L2MiB == 0 ||
+			len(p.names) == 0 {
 			t.Errorf("%s lacks something", p.Name)
 		}
 		for _, n := range p.names {

@@ -2,8 +2,9 @@ package replay
 
 import "lacuna/internal/base/interval"
 
-// anchor finds, for each step looked at and for the end of the last, the work that begins it: kernels and graphs of the busiest
-// stream where steps are marked or repeat, and whatever comes first where the whole capture is taken as one.
+// anchor finds, for each step looked at and for the end of the last, the work that begins it: kernels and graphs of
+// the busiest stream where steps are marked or repeat, and whatever comes first where the whole capture is taken as
+// one.
 func (p *Program) anchor() {
 	steady := p.Steps.Steady()
 	if !p.Steps.Device || len(steady) == 0 {
@@ -68,16 +69,17 @@ func (p *Program) lastInWindow(r *Run) int32 {
 	last := none
 	for i := range p.Works {
 		w := &p.Works[i]
-		if !w.Dropped && w.StartNs >= p.window.StartNs && w.StartNs < p.window.EndNs && (last == none || r.WorkEnd[i] > r.WorkEnd[last]) {
+		if !w.Dropped && w.StartNs >= p.window.StartNs && w.StartNs < p.window.EndNs &&
+			(last == none || r.WorkEnd[i] > r.WorkEnd[last]) {
 			last = int32(i)
 		}
 	}
 	return last
 }
 
-// SteadyNs is the mean step of a run as it goes on: where the device has nothing queued at the first step and is the limit
-// later, the steps in which the queue fills are left out. A capture of few steps that begins with an empty queue, or a
-// change that makes the device the limit, would count the filling to each step.
+// SteadyNs is the mean step of a run as it goes on: where the device has nothing queued at the first step and is the
+// limit later, the steps in which the queue fills are left out. A capture of few steps that begins with an empty
+// queue, or a change that makes the device the limit, would count the filling to each step.
 func (p *Program) SteadyNs(r *Run) float64 {
 	n := len(p.Anchors) - 1
 	if n < 3 || p.Anchors[0] == none || p.Anchors[n] == none || r.Bound[p.Anchors[0]] != BoundLaunch {

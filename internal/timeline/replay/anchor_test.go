@@ -12,7 +12,8 @@ func fills(n int) string {
 	end := 0
 	for s := range n {
 		t := 40_000 * s
-		fmt.Fprintf(&b, "step %d+40000\ncall c%d %d+5000 cudaLaunchKernel\ncall c%d %d+5000 cudaLaunchKernel\n", t, 2*s+1, t+1000, 2*s+2, t+31_000)
+		fmt.Fprintf(&b, "step %d+40000\ncall c%d %d+5000 cudaLaunchKernel\ncall c%d %d+5000 cudaLaunchKernel\n", t,
+			2*s+1, t+1000, 2*s+2, t+31_000)
 		for k, w := range []struct {
 			at, dur int
 		}{{t + 8100, 1000}, {t + 38_100, 50_000}} {

@@ -18,7 +18,8 @@ import (
 //  5. waits: what each call waited for, and what it takes without waiting.
 func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	part, first, last := excerpt(f, steps)
-	p := &Program{Facts: f, Steps: part, window: part.Window(), Rules: defaultRules(), Left: len(steps.Steady()) - len(part.Steady())}
+	p := &Program{Facts: f, Steps: part, window: part.Window(), Rules: defaultRules(),
+		Left: len(steps.Steady()) - len(part.Steady())}
 	outer := p.addCalls(first, last)
 	p.addWork(outer)
 	p.link()
@@ -68,7 +69,8 @@ func (p *Program) addCalls(first, to int) []int32 {
 func stepFinder(s *facts.Steps) func(int64) int32 {
 	marks := s.Markers
 	return func(ns int64) int32 {
-		i, exact := slices.BinarySearchFunc(marks, ns, func(m interval.Span, t int64) int { return cmp.Compare(m.StartNs, t) })
+		i, exact := slices.BinarySearchFunc(marks, ns,
+			func(m interval.Span, t int64) int { return cmp.Compare(m.StartNs, t) })
 		if !exact {
 			i--
 		}
@@ -99,7 +101,9 @@ func (p *Program) addWork(outer []int32) {
 		if row := w.Call[i]; row != facts.NoCall {
 			call = outer[row]
 		}
-		p.Works = append(p.Works, Work{Row: int32(i), Lane: n, Call: call, StartNs: w.StartNs[i], DurNs: w.EndNs[i] - w.StartNs[i], After: none, By: none, Needs: none, Kind: w.Kind[i], Host: touchesHost(p.Facts, i)})
+		p.Works = append(p.Works, Work{Row: int32(i), Lane: n, Call: call, StartNs: w.StartNs[i],
+			DurNs: w.EndNs[i] - w.StartNs[i], After: none, By: none, Needs: none, Kind: w.Kind[i],
+			Host: touchesHost(p.Facts, i)})
 	}
 	slices.SortStableFunc(p.Works, func(a, b Work) int { return cmp.Compare(a.Call, b.Call) })
 	for i := range p.Works {

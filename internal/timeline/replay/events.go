@@ -105,7 +105,8 @@ func (p *Program) recorders(outer []int32) (byCorr, bySync map[processCorr]recor
 
 func isRecord(name string) bool {
 	switch name {
-	case "cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags", "hipEventRecord", "hipEventRecordWithFlags":
+	case "cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags", "hipEventRecord",
+		"hipEventRecordWithFlags":
 		return true
 	}
 	return false

@@ -13,12 +13,14 @@ import (
 // none slows another. Beyond, each runs at 1 / (1 + kappa (sum - 1)): 0 would be as if alone, 1 taking turns.
 //
 // Neither blocks nor registers decide kappa (REPLAY.md: two chains of GEMMs that fill the device had 0.43 to 0.47,
-// one GEMM slowed 1.67 times; "they fit" would be 0, "they fill it" 1). Two chains of GEMMs of 7 µs with pointwise kernels between them
-// had 0.64 for the GEMMs and over 1 for the pointwise ones. The middle was chosen knowing the first, the upper bound knowing the second.
+// one GEMM slowed 1.67 times; "they fit" would be 0, "they fill it" 1). Two chains of GEMMs of 7 µs with pointwise
+// kernels between them had 0.64 for the GEMMs and over 1 for the pointwise ones. The middle was chosen knowing the
+// first, the upper bound knowing the second.
 //
-// The few blocks of a collective keep their multiprocessors until it is done, so that it goes on as if alone; a kernel that
-// fills the device in one wave then needs two, one of many waves loses those multiprocessors only. 24 layers of GEMMs beside
-// all-reduces of 24 blocks ran at 0.63 of their speed, the all-reduces at 0.94 of theirs (two H200): a collective counts as a kernel that fills the device.
+// The few blocks of a collective keep their multiprocessors until it is done, so that it goes on as if alone; a
+// kernel that fills the device in one wave then needs two, one of many waves loses those multiprocessors only. 24
+// layers of GEMMs beside all-reduces of 24 blocks ran at 0.63 of their speed, the all-reduces at 0.94 of theirs (two
+// H200): a collective counts as a kernel that fills the device.
 const (
 	kappaMid, kappaLow, kappaHigh = 0.5, 0.25, 0.95
 
@@ -51,7 +53,8 @@ func (e *Edit) Contend() {
 		}
 		c.use[i] = 1 // a graph, a collective, or a kernel of which no more is known
 		row := p.Facts.Work().Row[w.Row]
-		if n := sms[p.Lanes[w.Lane].Device]; n > 0 && w.Kind == facts.WorkKernel && int(row) < min(len(k.GridX), len(k.GridY), len(k.GridZ)) {
+		if n := sms[p.Lanes[w.Lane].Device]; n > 0 && w.Kind == facts.WorkKernel &&
+			int(row) < min(len(k.GridX), len(k.GridY), len(k.GridZ)) {
 			if blocks := float64(k.GridX[row]) * float64(k.GridY[row]) * float64(k.GridZ[row]); blocks > 0 {
 				c.use[i] = min(1, blocks/n)
 			}
@@ -99,7 +102,8 @@ type relaxation struct {
 
 // newRelaxation begins with every kernel as recorded.
 func (p *Program) newRelaxation(opt *Options) *relaxation {
-	x := &relaxation{p: p, kappa: kappaMid, alone: make([]float64, len(p.Works)), stretch: make([]float64, len(p.Works))}
+	x := &relaxation{p: p, kappa: kappaMid, alone: make([]float64, len(p.Works)),
+		stretch: make([]float64, len(p.Works))}
 	switch {
 	case opt.Corner < 0:
 		x.kappa = kappaLow
@@ -143,7 +147,8 @@ type schedule struct {
 }
 
 func newSchedule(p *Program, use []float64, start, end []int64) *schedule {
-	s := &schedule{p: p, use: use, start: start, end: end, lanes: make([][]int32, len(p.Lanes)), onDevice: make(map[uint32][]int32)}
+	s := &schedule{p: p, use: use, start: start, end: end, lanes: make([][]int32, len(p.Lanes)),
+		onDevice: make(map[uint32][]int32)}
 	for i := range p.Works {
 		if w := &p.Works[i]; use[i] > 0 && end[i] > start[i] {
 			s.lanes[w.Lane] = append(s.lanes[w.Lane], int32(i))

@@ -13,19 +13,22 @@ const (
 	// inferNs is how soon after its cause work must start for the cause to be inferred: some times the
 	// usual pause between two pieces of work of different streams.
 	inferNs = 15_000
-	// inferShare is the same as a share of the delay that is to be explained: RCCL's and NCCL's kernels, and what waits for them, began 15 to 38 µs
-	// after what they had waited 3 to 9 ms for. An end that lies that near by chance is rare.
+	// inferShare is the same as a share of the delay that is to be explained: RCCL's and NCCL's kernels, and what
+	// waits for them, began 15 to 38 µs after what they had waited 3 to 9 ms for. An end that lies that near by
+	// chance is rare.
 	inferShare = 0.02
-	// inferBack is how many pieces of work of another stream are looked at, from the last that had begun back: those behind the cause go on.
+	// inferBack is how many pieces of work of another stream are looked at, from the last that had begun back: those
+	// behind the cause go on.
 	inferBack = 64
 )
 
-// inferWaits ties pieces of work where the capture does not say what they waited for, but when they began does: later than their launch
-// and their stream explain, and right after other work that had been issued before.
+// inferWaits ties pieces of work where the capture does not say what they waited for, but when they began does: later
+// than their launch and their stream explain, and right after other work that had been issued before.
 //
-//   - A copy that begins when another one of its device ends waited for the engine that copies, whose turns no capture holds.
-//   - Work whose stream was told to wait for an event (Kineto without its synchronisation records holds the call, but not the
-//     streams) waited for work issued before that call.
+//   - A copy that begins when another one of its device ends waited for the engine that copies, whose turns no
+//     capture holds.
+//   - Work whose stream was told to wait for an event (Kineto without its synchronisation records holds the call, but
+//     not the streams) waited for work issued before that call.
 //
 // What it cannot see is a wait that was over in time: a change can make such a wait bind.
 func (p *Program) inferWaits() {
@@ -51,7 +54,8 @@ func (p *Program) inferWaits() {
 				if int32(lane) == w.Lane {
 					continue
 				}
-				if k := p.cause(list, i, before, near); k != none && (w.Needs == none || p.endNs(k) > p.endNs(w.Needs)) {
+				if k := p.cause(list, i, before, near); k != none &&
+					(w.Needs == none || p.endNs(k) > p.endNs(w.Needs)) {
 					if w.Needs == none && before != none {
 						p.Inferred++
 					}
@@ -66,8 +70,9 @@ func (p *Program) inferWaits() {
 	p.repeatWaits()
 }
 
-// feedCollectives lets a collective on a stream of its own wait for what was issued to the device's computing stream before it, unless
-// it began earlier: it sends what that computes. Its start often shows it late, when multiprocessors become free.
+// feedCollectives lets a collective on a stream of its own wait for what was issued to the device's computing stream
+// before it, unless it began earlier: it sends what that computes. Its start often shows it late, when
+// multiprocessors become free.
 func (p *Program) feedCollectives() {
 	computes := make([]bool, len(p.Lanes))
 	for i := range p.Works {
@@ -90,8 +95,9 @@ func (p *Program) feedCollectives() {
 	}
 }
 
-// repeatWaits gives every step the waits for collectives that one step shows: in a step whose host was late anyway, or whose
-// collectives were done in time, they do not show, and bind as soon as the host is faster or another rank is later.
+// repeatWaits gives every step the waits for collectives that one step shows: in a step whose host was late anyway,
+// or whose collectives were done in time, they do not show, and bind as soon as the host is faster or another rank is
+// later.
 func (p *Program) repeatWaits() {
 	type seat struct{ lane, nth int32 } // the nth piece of work that a step issues to a lane
 	seats := make(map[seat][]int32)     // by step of the program
@@ -118,7 +124,8 @@ func (p *Program) repeatWaits() {
 	repeated := make(map[[2]seat]bool)
 	for i := range p.Works {
 		k := p.Works[i].Needs
-		if k == none || p.Works[k].Kind != facts.WorkComm || at[i].lane == none || at[k].lane == none || p.Calls[p.Works[i].Call].Step != p.Calls[p.Works[k].Call].Step {
+		if k == none || p.Works[k].Kind != facts.WorkComm || at[i].lane == none || at[k].lane == none ||
+			p.Calls[p.Works[i].Call].Step != p.Calls[p.Works[k].Call].Step {
 			continue
 		}
 		pair := [2]seat{at[i], at[k]}
@@ -128,7 +135,8 @@ func (p *Program) repeatWaits() {
 		repeated[pair] = true
 		for step, i2 := range seats[at[i]] {
 			k2 := seats[at[k]][step]
-			if i2 == none || k2 == none || i2 < k2 || p.Works[i2].Needs != none || p.endNs(k2) > p.Works[i2].StartNs+p.Rules.EventGapNs {
+			if i2 == none || k2 == none || i2 < k2 || p.Works[i2].Needs != none || p.endNs(k2) > p.Works[i2].StartNs+
+				p.Rules.EventGapNs {
 				continue
 			}
 			if p.WorkName(i2) == p.WorkName(int32(i)) && p.WorkName(k2) == p.WorkName(k) {
@@ -139,8 +147,9 @@ func (p *Program) repeatWaits() {
 	}
 }
 
-// cause is the work among list, which began before work i, that ended at most near before i began and that i can have waited for, or none.
-// before is the call that told i's stream to wait; none: it was not told to, and only copies wait for copies.
+// cause is the work among list, which began before work i, that ended at most near before i began and that i can have
+// waited for, or none. before is the call that told i's stream to wait; none: it was not told to, and only copies
+// wait for copies.
 func (p *Program) cause(list []int32, i, before int32, near int64) int32 {
 	w := &p.Works[i]
 	for n := len(list) - 1; n >= max(0, len(list)-inferBack); n-- {
@@ -153,7 +162,8 @@ func (p *Program) cause(list []int32, i, before int32, near int64) int32 {
 			return none
 		}
 		issued := before != none && p.Works[k].Call < before
-		sameEngine := w.Kind == facts.WorkCopy && p.Works[k].Kind == facts.WorkCopy && p.Lanes[w.Lane].Device == p.Lanes[p.Works[k].Lane].Device
+		sameEngine := w.Kind == facts.WorkCopy && p.Works[k].Kind == facts.WorkCopy &&
+			p.Lanes[w.Lane].Device == p.Lanes[p.Works[k].Lane].Device
 		if issued || sameEngine {
 			return k
 		}

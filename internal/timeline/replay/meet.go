@@ -6,8 +6,8 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// A job is the programs of a job's ranks, run together: a collective goes on once the last rank has come to it, on whatever
-// clock. What each rank waited for the others as recorded is left out, and comes again as it must.
+// A job is the programs of a job's ranks, run together: a collective goes on once the last rank has come to it, on
+// whatever clock. What each rank waited for the others as recorded is left out, and comes again as it must.
 type job struct {
 	programs []*Program
 	offsetNs []int64 // added to a program's times, they are those of the first one's clock
@@ -22,8 +22,9 @@ type attendance struct {
 	transfer float64 // share of its kernel's recorded time that is left when the last one has come
 }
 
-// Join makes the programs of a job's ranks run together from now on, each being replayed with all others. The captures behind them are
-// those that meetings were found in, in the same order, each with one device that communicates; false: they are not.
+// Join makes the programs of a job's ranks run together from now on, each being replayed with all others. The
+// captures behind them are those that meetings were found in, in the same order, each with one device that
+// communicates; false: they are not.
 func Join(programs []*Program, m *facts.Meetings) bool {
 	if len(m.Parties) != len(programs) || len(programs) < 2 || len(m.All) == 0 {
 		return false
@@ -90,7 +91,8 @@ type gathering struct {
 }
 
 func newGathering(j *job) *gathering {
-	g := &gathering{j: j, lastNs: make([]int64, j.meetings), here: make([]int32, j.meetings), on: make([]bool, j.meetings), running: len(j.programs), waiting: make(map[int32]int)}
+	g := &gathering{j: j, lastNs: make([]int64, j.meetings), here: make([]int32, j.meetings),
+		on: make([]bool, j.meetings), running: len(j.programs), waiting: make(map[int32]int)}
 	g.changed = sync.NewCond(&g.mu)
 	for i := range g.lastNs {
 		g.lastNs[i] = minNs
@@ -143,8 +145,8 @@ func (g *gathering) goOn(meeting int32) {
 	}
 }
 
-// unblock gives a meeting up that all wait in or for: programs that come to meetings in different orders, or not at all. It is the
-// earliest one that somebody waits in, whoever came first.
+// unblock gives a meeting up that all wait in or for: programs that come to meetings in different orders, or not at
+// all. It is the earliest one that somebody waits in, whoever came first.
 func (g *gathering) unblock() {
 	if g.running > 0 {
 		return
@@ -229,8 +231,8 @@ func (j *job) run(opt Options) []*Run {
 	return runs
 }
 
-// OneOfRanks says whether a program meets other ranks that it is not replayed with: what it waits for them is taken as recorded, whenever
-// it comes.
+// OneOfRanks says whether a program meets other ranks that it is not replayed with: what it waits for them is taken
+// as recorded, whenever it comes.
 func (p *Program) OneOfRanks() bool {
 	if p.job != nil {
 		return false

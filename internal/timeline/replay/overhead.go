@@ -48,9 +48,11 @@ func (p *Program) addOverhead() {
 	p.addToolWork()
 }
 
-// addToolWork adds what the tool says that it did on the threads themselves: CUPTI asks for a buffer on the thread that launches, 0.4 to
-// 0.5 ms before the first launch of a recording that begins late (docs/capture.md), and Nsight Systems allocates memory there, 0.2 ms. It is
-// not among what an event costs usually. Where a call waits it may have done so meanwhile, and nothing was lost by it.
+// addToolWork adds what the tool says that it did on the threads themselves: CUPTI asks for a buffer on the thread
+// that launches, 0.4 to
+// 0.5 ms before the first launch of a recording that begins late (docs/capture.md), and Nsight Systems allocates
+// memory there, 0.2 ms. It is not among what an event costs usually. Where a call waits it may have done so
+// meanwhile, and nothing was lost by it.
 func (p *Program) addToolWork() {
 	told := p.Facts.ToolWork()
 	if len(told) == 0 {

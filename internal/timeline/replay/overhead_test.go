@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What the tool says that it did itself on a launching thread is taken out, wherever on it that was; what the driver did, what another
-// thread did, and what was done while the host waited anyway, is not.
+// What the tool says that it did itself on a launching thread is taken out, wherever on it that was; what the driver
+// did, what another thread did, and what was done while the host waited anyway, is not.
 func TestToolWork(t *testing.T) {
 	const plain = `tool call=2300 other=700 node=200 spread=0.5 minshare=0.07 lacuna record
 step 0+1000000
@@ -35,7 +35,8 @@ kernel c6 2715000+200000 b
 		lessNs            int64 // than without the row
 	}{
 		{"in a launch", long, "overhead 1105000+400000 activity buffer request\n", 400_000},
-		{"two, one within the other", long, "overhead 1105000+400000 CUDA profiling data flush\noverhead 1110000+300000 TLS allocation\n", 400_000},
+		{"two, one within the other", long, "overhead 1105000+400000 CUDA profiling data flush\noverhead " +
+			"1110000+300000 TLS allocation\n", 400_000},
 		{"between two calls", plain, "overhead 1200000+300000 CUPTI buffer flush\n", 300_000},
 		{"the driver's own", long, "overhead 1105000+400000 command buffer full\n", 0},
 		{"loading", long, "overhead 1105000+400000 Lazy Function Loading\n", 0},
@@ -43,7 +44,8 @@ kernel c6 2715000+200000 b
 		{"while the host waits", plain, "overhead 1730000+150000 CUPTI buffer flush\n", 0},
 		{"outside of the steps", plain, "overhead 9000000+400000 activity buffer request\n", 0},
 	} {
-		if got := deflated(t, test.events) - deflated(t, test.events+test.row); got < test.lessNs-2000 || got > test.lessNs+2000 {
+		if got := deflated(t, test.events) - deflated(t, test.events+test.row); got < test.lessNs-2000 ||
+			got > test.lessNs+2000 {
 			t.Errorf("%s: %d ns less in all, want %d", test.name, got, test.lessNs)
 		}
 	}

@@ -7,20 +7,21 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// A Pace is how fast the host was while the capture was made, by the time that its launches take: the one call that every
-// program makes often, that waits for nothing, and that takes about the same on today's hosts. One and the same host
-// took from 3.0 to 4.8 µs for the fastest tenth, and from 3.4 to 6.9 µs in the median, in captures of one
-// afternoon; ten other hosts of 2022 and later from 2.8 to 3.8 µs for the fastest tenth (PyTorch's, TraceLens's and Pipit's public
-// traces): the time says more of the moment than of the machine.
+// A Pace is how fast the host was while the capture was made, by the time that its launches take: the one call that
+// every program makes often, that waits for nothing, and that takes about the same on today's hosts. One and the same
+// host took from 3.0 to 4.8 µs for the fastest tenth, and from 3.4 to 6.9 µs in the median, in captures of one
+// afternoon; ten other hosts of 2022 and later from 2.8 to 3.8 µs for the fastest tenth (PyTorch's, TraceLens's and
+// Pipit's public traces): the time says more of the moment than of the machine.
 type Pace struct {
 	// Cost is how much longer than usual a launch takes in the median. What the profiler adds takes as much longer.
 	Cost float64
-	// Mid is what the unprofiled program's host work is multiplied with, beside the host of the capture, at the best estimate; Fast,
-	// at most 1, where everything is taken well: as if the host were as fast as usual.
+	// Mid is what the unprofiled program's host work is multiplied with, beside the host of the capture, at the best
+	// estimate; Fast, at most 1, where everything is taken well: as if the host were as fast as usual.
 	Mid, Fast float64
 }
 
-// What launches take under a profiler, in ns: the median over the captures of the corpus that make at least minLaunches.
+// What launches take under a profiler, in ns: the median over the captures of the corpus that make at least
+// minLaunches.
 const (
 	usualLaunchNs = 3_900 // in the median
 	usualFastNs   = 3_250 // the fastest tenth
@@ -30,14 +31,16 @@ const (
 const (
 	// minLaunches is from how many launches on their time says something.
 	minLaunches = 30
-	// maxPace bounds what is put down to the moment: nine in ten captures of one host were within that of its usual. A host that
-	// takes longer is a slow one, and stays so.
+	// maxPace bounds what is put down to the moment: nine in ten captures of one host were within that of its usual.
+	// A host that takes longer is a slow one, and stays so.
 	maxPace = 1.3
-	// ownPace is the share of a host's slowness, as an exponent, that is put down to the moment; the capture does not say whether it lasts. With it
-	// the unprofiled step of host-bound loops is as often too long (one host, +5 %) as too short (a slower host, -4 %).
+	// ownPace is the share of a host's slowness, as an exponent, that is put down to the moment; the capture does not
+	// say whether it lasts. With it the unprofiled step of host-bound loops is as often too long (one host, +5 %) as
+	// too short (a slower host, -4 %).
 	ownPace = 0.25
-	// pacedNs is up to how long host time between two calls goes at the pace of launches: an interpreter and a framework take a few to
-	// some hundred µs from one to the next. Longer work is of another kind: reading files, arithmetic.
+	// pacedNs is up to how long host time between two calls goes at the pace of launches: an interpreter and a
+	// framework take a few to some hundred µs from one to the next. Longer work is of another kind: reading files,
+	// arithmetic.
 	pacedNs = 1_000_000
 )
 

@@ -36,7 +36,8 @@ func TestPace(t *testing.T) {
 		{"disturbed", 40, usualFastNs, 1.25 * usualLaunchNs, 1.25, 1 / 1.25, 1 / 1.25},
 	} {
 		p := build(t, launches(c.n, c.fast, c.usual))
-		if got := p.Pace; math.Abs(got.Cost-c.cost) > 1e-3 || math.Abs(got.Mid-c.mid) > 1e-3 || math.Abs(got.Fast-c.best) > 1e-3 {
+		if got := p.Pace; math.Abs(got.Cost-c.cost) > 1e-3 || math.Abs(got.Mid-c.mid) > 1e-3 ||
+			math.Abs(got.Fast-c.best) > 1e-3 {
 			t.Errorf("%s: %+v, want cost %.3f, middle %.3f, at best %.3f", c.what, got, c.cost, c.mid, c.best)
 		}
 	}

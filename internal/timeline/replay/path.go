@@ -16,11 +16,12 @@ func (p *Program) CriticalPath(r *Run) map[string]float64 {
 	if n < 1 || p.Anchors[0] == none {
 		return out
 	}
-	w := &walker{p: p, r: r, from: p.beginsAt(r, p.Anchors[0]), causes: p.Facts.CallCauses(), tell: func(cause string, ns int64) {
-		if ns > 0 {
-			out[cause] += float64(ns) / float64(n)
-		}
-	}}
+	w := &walker{p: p, r: r, from: p.beginsAt(r, p.Anchors[0]), causes: p.Facts.CallCauses(),
+		tell: func(cause string, ns int64) {
+			if ns > 0 {
+				out[cause] += float64(ns) / float64(n)
+			}
+		}}
 	last := p.Anchors[n]
 	if last == none { // a single step lasts to the end of its last work
 		if last = p.lastInWindow(r); last == none {

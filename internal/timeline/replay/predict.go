@@ -41,29 +41,32 @@ const (
 	corners
 )
 
-// How far the assumptions of a replay may be off between two runs of one program. Host work: the 5th and
-// 95th percentile of 152 unprofiled runs of host-bound programs over their medians, 0.91 and 1.18, on four machines of one kind
-// (bench/gpu/results/truth-h200.json; 185 runs of device-bound ones had 0.98 and 1.05). Copies of pageable memory, which
-// the host's memory decides: 16.7 to 18.9 ms for one loop.
+// How far the assumptions of a replay may be off between two runs of one program. Host work: the 5th and 95th
+// percentile of 152 unprofiled runs of host-bound programs over their medians, 0.91 and 1.18, on four machines of one
+// kind (bench/gpu/results/truth-h200.json; 185 runs of device-bound ones had 0.98 and 1.05). Copies of pageable
+// memory, which the host's memory decides: 16.7 to 18.9 ms for one loop.
 const (
 	hostLow, hostHigh = 0.91, 1.18
 	workLow, workHigh = 0.95, 1.07
-	// A device heats up and meets its power limit only in a longer run: 108 captures of device-bound programs, most of them
-	// shorter than 100 ms, had steps of 0.97 to 1.11 times the estimate in long runs (2.5th and 97.5th percentile).
+	// A device heats up and meets its power limit only in a longer run: 108 captures of device-bound programs, most
+	// of them shorter than 100 ms, had steps of 0.97 to 1.11 times the estimate in long runs (2.5th and 97.5th
+	// percentile).
 	workHighShort, shortNs = 1.12, 200_000_000
 
-	// Two captures of one program with one tool, in which the host is the limit, on two hosts of one kind: 14 pairs differ by factors of 1.03 to
+	// Two captures of one program with one tool, in which the host is the limit, on two hosts of one kind: 14 pairs
+	// differ by factors of 1.03 to
 	// 1.32, 1.17 in the median.
 	toolHostLow, toolHostHigh = 0.80, 1.30
 
 	hostCopyLow, hostCopyHigh = 0.85, 1.15
 )
 
-// To how much of its own bounds each of the host's uncertain sides is taken at a corner of the program without its profiler. What the
-// profiler costs, how one run's host differs from another's and how much of a capture's slowness was of the moment are three things, rarely all
-// off to one side. Over 94 host-bound captures of 23 programs on three hosts, all at their own bounds held all truths but one; for 19 in 20
-// on each side it takes 0.95 below (leaving one program out: 0.80 to 0.95) and 0.43 above (0.42 to 0.43): what disturbs a capture makes it
-// slower, so that the truth lies below more often than above.
+// To how much of its own bounds each of the host's uncertain sides is taken at a corner of the program without its
+// profiler. What the profiler costs, how one run's host differs from another's and how much of a capture's slowness
+// was of the moment are three things, rarely all off to one side. Over 94 host-bound captures of 23 programs on three
+// hosts, all at their own bounds held all truths but one; for 19 in 20 on each side it takes 0.95 below (leaving one
+// program out: 0.80 to 0.95) and 0.43 above (0.42 to 0.43): what disturbs a capture makes it slower, so that the
+// truth lies below more often than above.
 const (
 	wellTogether  = 0.90
 	badlyTogether = 0.60
@@ -94,14 +97,16 @@ func NewPricer(p *Program) *Pricer {
 func (k *Pricer) unprofiled(p *Program) [corners]float64 {
 	spread, mid := p.Overhead.Spread, p.Pace.Mid
 	return k.run(p, [corners]Options{
-		best:  {Deflate: 1, Pace: mid},
-		well:  {Deflate: 1 + spread*wellTogether, Host: part(hostLow, wellTogether), Work: workLow, Pace: mid * part(p.Pace.Fast/mid, wellTogether), Corner: -1},
-		badly: {Deflate: 1 - spread*badlyTogether, Host: part(hostHigh, badlyTogether), Work: slowestWork(p), Pace: mid * part(max(1, mid)/mid, badlyTogether), Corner: 1},
+		best: {Deflate: 1, Pace: mid},
+		well: {Deflate: 1 + spread*wellTogether, Host: part(hostLow, wellTogether), Work: workLow,
+			Pace: mid * part(p.Pace.Fast/mid, wellTogether), Corner: -1},
+		badly: {Deflate: 1 - spread*badlyTogether, Host: part(hostHigh, badlyTogether), Work: slowestWork(p),
+			Pace: mid * part(max(1, mid)/mid, badlyTogether), Corner: 1},
 	})
 }
 
-// profiled simulates a program as the same tool would record it. How fast the host was this time is known as far as the recorded step
-// followed it; where a change makes it the limit, it is not.
+// profiled simulates a program as the same tool would record it. How fast the host was this time is known as far as
+// the recorded step followed it; where a change makes it the limit, it is not.
 func (k *Pricer) profiled(p *Program) [corners]float64 {
 	k.pending.Do(func() {
 		slower := k.Program.StepNs(k.Program.Simulate(Options{Residuals: k.residuals, Host: hostHigh}))
@@ -133,7 +138,8 @@ func (k *Pricer) run(p *Program, at [corners]Options) [corners]float64 {
 		all.Go(func() {
 			r := p.Simulate(o)
 			step := p.StepNs(r)
-			if o.Deflate > 0 { // a long run without the profiler; the capture's own few steps hold the filling of the queue
+			// a long run without the profiler; the capture's own few steps hold the filling of the queue
+			if o.Deflate > 0 {
 				step = p.SteadyNs(r)
 			}
 			out[c] = max(step, floor)

@@ -72,7 +72,8 @@ type Work struct {
 
 	// LowNs and HighNs bound DurNs where a change made it uncertain; 0: as sure as any duration that was measured.
 	LowNs, HighNs int64
-	// By is the call at whose end it counts as launched, where a change launches it earlier than its own; none: its own.
+	// By is the call at whose end it counts as launched, where a change launches it earlier than its own; none: its
+	// own.
 	By int32
 	// Needs is work that must have ended before, or none: a consumer of what a change moved to another stream.
 	Needs int32

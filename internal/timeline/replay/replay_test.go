@@ -39,7 +39,8 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		for i := range p.Works {
-			fmt.Fprintf(&b, "%s %d-%d (recorded %d) after %s\n", p.WorkName(int32(i)), r.WorkStart[i], r.WorkEnd[i], p.Works[i].StartNs, boundNames[r.Bound[i]])
+			fmt.Fprintf(&b, "%s %d-%d (recorded %d) after %s\n", p.WorkName(int32(i)), r.WorkStart[i], r.WorkEnd[i],
+				p.Works[i].StartNs, boundNames[r.Bound[i]])
 		}
 		var lines []string
 		for cause, ns := range p.CriticalPath(r) {
@@ -53,12 +54,15 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-var boundNames = map[Bound]string{BoundLaunch: "its launch", BoundStream: "its stream", BoundEvent: "an event", BoundNode: "a node", BoundNothing: "nothing"}
+var boundNames = map[Bound]string{BoundLaunch: "its launch", BoundStream: "its stream", BoundEvent: "an event",
+	BoundNode: "a node", BoundNothing: "nothing"}
 
 // TestResidualsAreExact: with what the record has beyond the rules, the unmodified program is the record.
 func TestResidualsAreExact(t *testing.T) {
-	p := build(t, "step 0+100000\nstep 100000+100000\ncall c1 1000+5000 cudaLaunchKernel\ncall c2 9000+5000 cudaLaunchKernel\n"+
-		"call c3 30000+5000 cudaDeviceSynchronize\ncall c4 101000+5000 cudaLaunchKernel\nkernel c1 11000+9000 a\nkernel c2 23000+5000 b\nkernel c4 111000+5000 a\n")
+	p := build(t, "step 0+100000\nstep 100000+100000\ncall c1 1000+5000 cudaLaunchKernel\ncall c2 9000+5000 "+
+		"cudaLaunchKernel\n"+
+		"call c3 30000+5000 cudaDeviceSynchronize\ncall c4 101000+5000 cudaLaunchKernel\nkernel c1 11000+9000 "+
+		"a\nkernel c2 23000+5000 b\nkernel c4 111000+5000 a\n")
 	r := p.Simulate(Options{Residuals: p.Residuals()})
 	for i := range p.Works {
 		if r.WorkStart[i] != p.Works[i].StartNs {
@@ -73,7 +77,8 @@ func TestResidualsAreExact(t *testing.T) {
 }
 
 func TestEntries(t *testing.T) {
-	for list, want := range map[string]int{"": 0, "[]": 0, "[[]]": 1, "[[64, 512], [512]]": 2, "[[], [], [2]]": 3, "[1, 2, 3]": 3, "x": 0} {
+	for list, want := range map[string]int{"": 0, "[]": 0, "[[]]": 1, "[[64, 512], [512]]": 2, "[[], [], [2]]": 3,
+		"[1, 2, 3]": 3, "x": 0} {
 		if got := entries(list); got != want {
 			t.Errorf("entries(%q) = %d, want %d", list, got, want)
 		}

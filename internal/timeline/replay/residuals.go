@@ -26,7 +26,8 @@ func (r *Residuals) call(i int32) int64 {
 // Residuals compares the record with the rules: each node's rule is applied to what was recorded
 // before it, so that one difference does not spread to the nodes behind it.
 func (p *Program) Residuals() *Residuals {
-	res := &Residuals{works: make([]int64, len(p.Works)), bound: make([]Bound, len(p.Works)), calls: make([]int64, len(p.Calls))}
+	res := &Residuals{works: make([]int64, len(p.Works)), bound: make([]Bound, len(p.Works)),
+		calls: make([]int64, len(p.Calls))}
 	p.simulate(Options{}, res)
 	return res
 }

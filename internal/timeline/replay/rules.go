@@ -81,11 +81,12 @@ func (p *Program) measureReturns() {
 // anyCopy is the stageClass of all copies together.
 const anyCopy = -1
 
-// stageClass groups blocking copies by what they do before they start: the host copies pageable memory into buffers of the driver, which
-// takes as long as there are bytes, so by powers of two of them.
+// stageClass groups blocking copies by what they do before they start: the host copies pageable memory into buffers
+// of the driver, which takes as long as there are bytes, so by powers of two of them.
 func (p *Program) stageClass(c *Call) int {
 	t := p.Facts.Trace
-	if row := p.Facts.Work().Row[p.Works[c.First].Row]; p.Works[c.First].Kind == facts.WorkCopy && int(row) < len(t.Copies.Bytes) {
+	if row := p.Facts.Work().Row[p.Works[c.First].Row]; p.Works[c.First].Kind == facts.WorkCopy &&
+		int(row) < len(t.Copies.Bytes) {
 		return bits.Len64(uint64(max(0, t.Copies.Bytes[row])))
 	}
 	return 0

@@ -75,7 +75,8 @@ func (p *Program) simulate(opt Options, measure *Residuals) *Run {
 	n, m := len(p.Calls), len(p.Works)
 	s := &simulation{p: p, opt: opt, measure: measure,
 		r: &Run{
-			CallEnd: make([]int64, n), callBegin: make([]int64, n), WorkStart: make([]int64, m), WorkEnd: make([]int64, m), Bound: make([]Bound, m),
+			CallEnd: make([]int64, n), callBegin: make([]int64, n), WorkStart: make([]int64, m),
+			WorkEnd: make([]int64, m), Bound: make([]Bound, m),
 			boundBy: make([]int32, m), callBound: make([]int32, n), queued: make([]int32, n),
 		},
 		lanes: make([]laneState, len(p.Lanes)), device: make(map[uint32]int32), records: make([]int32, n),

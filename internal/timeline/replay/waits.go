@@ -73,7 +73,8 @@ func waitKind(name string) WaitKind {
 	case strings.HasPrefix(name, "EventSynchronize"):
 		return WaitEvent
 	case strings.HasPrefix(name, "DeviceSynchronize"), strings.HasPrefix(name, "CtxSynchronize"),
-		name == "Free", strings.HasPrefix(name, "MemFree") && !strings.Contains(name, "Async") && !strings.Contains(name, "Host"),
+		name == "Free", strings.HasPrefix(name, "MemFree") && !strings.Contains(name, "Async") &&
+			!strings.Contains(name, "Host"),
 		name == "FreeArray":
 		return WaitDevice
 	case strings.HasPrefix(name, "Memcpy") && !strings.Contains(name, "Async"):

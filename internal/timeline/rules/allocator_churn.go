@@ -30,7 +30,8 @@ Leave the memory in the caching allocator:
     # PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True   where shapes vary
 
 Pad batches to a few sizes, and make buffers once, before the loop.`,
-	FixC:      `Allocate once before the loop, or use cudaMallocAsync with a pool whose cudaMemPoolAttrReleaseThreshold is high.`,
+	FixC: `
+Allocate once before the loop, or use cudaMallocAsync with a pool whose cudaMemPoolAttrReleaseThreshold is high.`,
 	Confirm:   `No cudaMalloc or cudaFree is left in the steps.`,
 	RefutedBy: `Another part of the program makes the calls, or the step does not get shorter without them.`,
 	Check:     checkAllocatorChurn,
@@ -64,9 +65,11 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 	if !n.usual() || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends %s of %s in it",
+	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends "+
+		"%s of %s in it",
 		times(n.perStep()), ms(spent.perStep()), ms(c.StepNs))
 	f.Because("calls that allocate or free memory in the steps", places.rows(4)...)
-	f.Because(fmt.Sprintf("the GPU is idle %s per step while the host is inside them, %s per step in all while it waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
+	f.Because(fmt.Sprintf("the GPU is idle %s per step while the host is inside them, %s per step in all while it "+
+		"waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
 	f.Repair("drop-allocs")
 }

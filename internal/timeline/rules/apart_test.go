@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestRulesStandApart: no file of a rule runs another rule, by its Check or by the function behind it. A rule that needs
-// what another finds comes after it (Rule.After).
+// TestRulesStandApart: no file of a rule runs another rule, by its Check or by the function behind it. A rule that
+// needs what another finds comes after it (Rule.After).
 func TestRulesStandApart(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	if err != nil {

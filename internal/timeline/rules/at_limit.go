@@ -37,7 +37,8 @@ Nothing in this loop. What is left changes the program:
 
 // aboutKernels is the rules that find kernels which do not use the device well.
 var aboutKernels = []*Rule{
-	&dominantKernel, &dtypeCastChurn, &layoutConversion, &loopedOptimizer, &misalignedShapes, &tensorCoresIdle, &unfusedAttention, &unfusedElementwise,
+	&dominantKernel, &dtypeCastChurn, &layoutConversion, &loopedOptimizer, &misalignedShapes, &tensorCoresIdle,
+	&unfusedAttention, &unfusedElementwise,
 }
 
 const (
@@ -80,8 +81,10 @@ func checkAtLimit(c *Case, out *Findings) {
 	if 2*matrix > all {
 		bound, part = "tensor cores", float64(matrix)/float64(all)
 	}
-	f := out.Add(0.8, 0, "GPU busy computing %.0f %% of the step, mostly bound by %s", 100*c.shareOfStep(compute), bound)
-	f.Because(fmt.Sprintf("it is idle %.1f %% of the step, and %.1f %% is exposed data movement; kernels last %s on average; %.0f %% of their time is bound by %s",
+	f := out.Add(0.8, 0, "GPU busy computing %.0f %% of the step, mostly bound by %s", 100*c.shareOfStep(compute),
+		bound)
+	f.Because(fmt.Sprintf("it is idle %.1f %% of the step, and %.1f %% is exposed data movement; kernels last %s "+
+		"on average; %.0f %% of their time is bound by %s",
 		100*c.shareOfStep(idle), 100*c.shareOfStep(move), ms(float64(all)/float64(kernels)), 100*part, bound))
 }
 

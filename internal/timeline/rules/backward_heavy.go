@@ -34,7 +34,8 @@ Look at the operators listed. Often another one has a better backward:
 	Check:     checkBackwardHeavy,
 }
 
-// heavyBackward is how many times forward backward must take: transformers have 1.8 to 2.4 in the corpus, 2.3 with fused attention.
+// heavyBackward is how many times forward backward must take: transformers have 1.8 to 2.4 in the corpus, 2.3 with
+// fused attention.
 const heavyBackward = 3.0
 
 func checkBackwardHeavy(c *Case, out *Findings) {
@@ -53,7 +54,8 @@ func checkBackwardHeavy(c *Case, out *Findings) {
 	if excess < minWorkShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.6, excess, "Backward takes %.1f times as long as forward: %s against %s of GPU time", float64(own)/float64(forward.computeNs), ms(float64(own)*c.PerStep), ms(float64(forward.computeNs)*c.PerStep))
+	f := out.Add(0.6, excess, "Backward takes %.1f times as long as forward: %s against %s of GPU time",
+		float64(own)/float64(forward.computeNs), ms(float64(own)*c.PerStep), ms(float64(forward.computeNs)*c.PerStep))
 	var kernels []int32
 	for _, r := range backward.rows {
 		if c.isKernel(r) {
@@ -62,6 +64,7 @@ func checkBackwardHeavy(c *Case, out *Findings) {
 	}
 	f.Because("about twice is usual; backward kernels with most time", c.kernelRows(kernels)...)
 	if againNs > 0 {
-		f.Because(fmt.Sprintf("%s per step of recomputed forward kernels is not counted", ms(float64(againNs)*c.PerStep)))
+		f.Because(fmt.Sprintf("%s per step of recomputed forward kernels is not counted",
+			ms(float64(againNs)*c.PerStep)))
 	}
 }

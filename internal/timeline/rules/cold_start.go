@@ -48,7 +48,8 @@ before the first request.`,
 	Check:     checkColdStart,
 }
 
-// minStartShare is the share of a capture without steps, or of its only step, that start-up must take: less is no answer to where its time goes.
+// minStartShare is the share of a capture without steps, or of its only step, that start-up must take: less is no
+// answer to where its time goes.
 const minStartShare = 0.10
 
 func checkColdStart(c *Case, out *Findings) {
@@ -79,7 +80,8 @@ func checkColdStart(c *Case, out *Findings) {
 	if n := len(s.Startup); n > 1 {
 		first = fmt.Sprintf("The first %d steps take", n)
 	}
-	f := out.Add(0.9, 0, "%s %s in all, later steps %s each: start-up, left out of all other figures", first, ms(totalNs), ms(c.StepNs))
+	f := out.Add(0.9, 0, "%s %s in all, later steps %s each: start-up, left out of all other figures", first,
+		ms(totalNs), ms(c.StepNs))
 	f.Because("what only these steps do", rows...)
 }
 
@@ -104,7 +106,9 @@ func (c *Case) startOfCapture(out *Findings) {
 			}
 		}
 	}
-	f := out.Add(0.8, 0, "Start-up takes %s of %s: the GPU is idle while the host is in %s that should be short", ms(idle), ms(c.StepNs), several(float64(n), "call", "calls"))
-	f.Because("calls that launch or query take microseconds; those of a millisecond or more load or compile code, create a context or instantiate a graph", what.allRows(4)...)
+	f := out.Add(0.8, 0, "Start-up takes %s of %s: the GPU is idle while the host is in %s that should be short",
+		ms(idle), ms(c.StepNs), several(float64(n), "call", "calls"))
+	f.Because("calls that launch or query take microseconds; those of a millisecond or more load or compile code, "+
+		"create a context or instantiate a graph", what.allRows(4)...)
 	f.Fix = warmCapture + coldStartFix
 }

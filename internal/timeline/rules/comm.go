@@ -53,7 +53,8 @@ func dtypeBytes(name string) int64 {
 	return 0
 }
 
-// transferNs is how long the kernel of a collective ran once all ranks had come: where all ranks are given, else all of it.
+// transferNs is how long the kernel of a collective ran once all ranks had come: where all ranks are given, else all
+// of it.
 func (c *Case) transferNs(row int32) int64 {
 	if x := c.together(); x != nil {
 		return c.durNs(row) - x.own[row]
@@ -76,5 +77,6 @@ func (c *Case) commShare() string {
 	for _, b := range c.Budgets {
 		all += b.CommNs
 	}
-	return fmt.Sprintf("%s of the %s of communication per step is exposed", ms(c.perStep(c.exposedNs())), ms(c.perStep(all)))
+	return fmt.Sprintf("%s of the %s of communication per step is exposed", ms(c.perStep(c.exposedNs())),
+		ms(c.perStep(all)))
 }

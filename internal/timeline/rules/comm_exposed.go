@@ -27,12 +27,14 @@ Start collectives as soon as their data is ready, in buckets:
     work = dist.all_reduce(t, async_op=True); ...; work.wait()      # other work in between`,
 	FixC: `Enqueue ncclAllReduce on its own stream as soon as an event says that the bucket is complete; wait just
 before it is used.`,
-	Confirm:   `Collectives overlap with backward kernels. Exposed communication falls below 5 % of the step.`,
-	RefutedBy: `Other ranks arrive at the same collective later by as much: the cause is their lateness, not the transfer.`,
-	Check:     checkCommExposed,
+	Confirm: `Collectives overlap with backward kernels. Exposed communication falls below 5 % of the step.`,
+	RefutedBy: `
+Other ranks arrive at the same collective later by as much: the cause is their lateness, not the transfer.`,
+	Check: checkCommExposed,
 }
 
-// minExposedShare is the share of the step from which exposed communication is worth a finding; XProf calls 3 % moderate and 15 % high.
+// minExposedShare is the share of the step from which exposed communication is worth a finding; XProf calls 3 %
+// moderate and 15 % high.
 const minExposedShare = 0.05
 
 func checkCommExposed(c *Case, out *Findings) {
@@ -47,13 +49,16 @@ func checkCommExposed(c *Case, out *Findings) {
 		}
 	}
 	rows := c.commRows()
-	f := out.Add(0.85, c.perStep(ns), "%s of %s is exposed communication: no computation overlaps it", ms(c.perStep(ns)), ms(c.StepNs))
+	f := out.Add(0.85, c.perStep(ns), "%s of %s is exposed communication: no computation overlaps it",
+		ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 	switch {
 	case x != nil && c.exposedWaits(x) > 0:
-		f.Because(fmt.Sprintf("this is transfer only; another %s per step is waiting for other ranks", ms(c.perStep(c.exposedWaits(x)))))
+		f.Because(fmt.Sprintf("this is transfer only; another %s per step is waiting for other ranks",
+			ms(c.perStep(c.exposedWaits(x)))))
 	case x == nil:
-		f.Because("only one rank is given: how much of it is waiting for other ranks is unknown; give the captures of all ranks")
+		f.Because("only one rank is given: how much of it is waiting for other ranks is unknown; give the captures " +
+			"of all ranks")
 	}
 	f.Because("longest exposed collectives", c.exposedRows(rows)...)
 	f.Repair("overlap-comm")
@@ -79,7 +84,8 @@ func (c *Case) exposedRows(rows []int32) []string {
 	}
 	var out []string
 	for _, r := range largest(rows, exposed, 3) {
-		out = append(out, fmt.Sprintf("GPU %d, at %s: %s of %s: %s", w.Device[r], c.startText(r), ms(float64(exposed[r])), ms(float64(c.durNs(r))), shortKernel(c.Facts.WorkName(int(r)))))
+		out = append(out, fmt.Sprintf("GPU %d, at %s: %s of %s: %s", w.Device[r], c.startText(r),
+			ms(float64(exposed[r])), ms(float64(c.durNs(r))), shortKernel(c.Facts.WorkName(int(r)))))
 	}
 	return out
 }

@@ -52,6 +52,8 @@ func checkCommManySmall(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s small collectives per step take %s of %s", number(perStep), ms(c.perStep(ns)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%d of %d collectives are small: under 1 MB, or under 60 µs where the size is not recorded", len(small), len(rows)), c.kernelRows(small)...)
+	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s small collectives per step take %s of %s", number(perStep),
+		ms(c.perStep(ns)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("%d of %d collectives are small: under 1 MB, or under 60 µs where the size is not recorded",
+		len(small), len(rows)), c.kernelRows(small)...)
 }

@@ -36,7 +36,8 @@ func perStepOf(s *facts.Steps) float64 { return 1 / float64(max(1, len(s.Steady(
 func (r *Ranks) waits() *rankWaits {
 	m := r.Meetings
 	n := len(m.Parties)
-	x := &rankWaits{last: make([]int, n), exposed: make([][]float64, n), compute: make([]float64, n), own: make(map[int32]int64)}
+	x := &rankWaits{last: make([]int, n), exposed: make([][]float64, n), compute: make([]float64, n),
+		own: make(map[int32]int64)}
 	for p := range m.Parties {
 		x.names = append(x.names, m.NameOf(p))
 	}
@@ -123,7 +124,8 @@ func (c *Case) ranks() *Ranks {
 		r := &Ranks{Meetings: m, Steps: []*facts.Steps{c.Steps}}
 		for p := range m.Parties {
 			if float64(m.Met[p]) < minMatched*float64(m.Ran[p]) {
-				r.Apart = fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others", m.Met[p], m.Ran[p], m.NameOf(p))
+				r.Apart = fmt.Sprintf("%d of the %d collectives of %s could be matched with those of the others",
+					m.Met[p], m.Ran[p], m.NameOf(p))
 			}
 		}
 		c.memo.devices = r
@@ -166,15 +168,18 @@ func (c *Case) findLate(x *rankWaits, out *Findings) {
 	if x.met < minCollectives || by[worst] < minLast*total || by[worst] < minStragglerShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.85, by[worst], "Straggler: %s is late to %d of %d collectives: %s of %s", capital(x.names[worst]), x.last[worst], x.met, othersWait(x, worst), ms(c.StepNs))
+	f := out.Add(0.85, by[worst], "Straggler: %s is late to %d of %d collectives: %s of %s", capital(x.names[worst]),
+		x.last[worst], x.met, othersWait(x, worst), ms(c.StepNs))
 	f.Because(computesLike(x, worst))
 	var rows []string
 	for _, p := range byValue(by) {
 		if by[p] > 0 && len(rows) < 8 {
-			rows = append(rows, fmt.Sprintf("%s: last in %d of %d, the others waited %s per step for it", x.names[p], x.last[p], x.met, ms(by[p])))
+			rows = append(rows, fmt.Sprintf("%s: last in %d of %d, the others waited %s per step for it", x.names[p],
+				x.last[p], x.met, ms(by[p])))
 		}
 	}
-	f.Because("clocks are aligned by the ends of collectives, which all ranks share; waiting that overlaps with computation is not counted", rows...)
+	f.Because("clocks are aligned by the ends of collectives, which all ranks share; waiting that overlaps with "+
+		"computation is not counted", rows...)
 	f.Repair("balance-ranks")
 }
 
@@ -208,7 +213,9 @@ func computesLike(x *rankWaits, worst int) string {
 	slices.Sort(rest)
 	own, usual := x.compute[worst], stat.Quantile(rest, 0.5)
 	if own > (1+likeShare)*usual {
-		return fmt.Sprintf("%s computes %s per step, the others %s: it has more work or a lower clock", x.names[worst], ms(own), ms(usual))
+		return fmt.Sprintf("%s computes %s per step, the others %s: it has more work or a lower clock", x.names[worst],
+			ms(own), ms(usual))
 	}
-	return fmt.Sprintf("%s computes %s per step, the others %s: its host is late, not its GPU", x.names[worst], ms(own), ms(usual))
+	return fmt.Sprintf("%s computes %s per step, the others %s: its host is late, not its GPU", x.names[worst],
+		ms(own), ms(usual))
 }

@@ -9,14 +9,17 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// rankOf is the capture of a rank: seven steps of 1 ms, in each a product and a collective of so many µs, over and over.
+// rankOf is the capture of a rank: seven steps of 1 ms, in each a product and a collective of so many µs, over and
+// over.
 func rankOf(t *testing.T, number int32, gemmUs, collectiveUs [4]int, kernel string) *Case {
 	t.Helper()
 	var b strings.Builder
 	for i := range 7 {
 		at := 1000 * i
-		fmt.Fprintf(&b, "step %dus+1000us\ncall c%d %dus+5us cudaLaunchKernel\nkernel c%d %dus+%dus gemm\n", at, 2*i+1, at+1, 2*i+1, at+10, gemmUs[i%4])
-		fmt.Fprintf(&b, "call c%d %dus+5us cudaLaunchKernel\nkernel c%d %dus+%dus %s\n", 2*i+2, at+8, 2*i+2, at+900-collectiveUs[i%4], collectiveUs[i%4], kernel)
+		fmt.Fprintf(&b, "step %dus+1000us\ncall c%d %dus+5us cudaLaunchKernel\nkernel c%d %dus+%dus gemm\n", at, 2*i+1,
+			at+1, 2*i+1, at+10, gemmUs[i%4])
+		fmt.Fprintf(&b, "call c%d %dus+5us cudaLaunchKernel\nkernel c%d %dus+%dus %s\n", 2*i+2, at+8, 2*i+2, at+
+			900-collectiveUs[i%4], collectiveUs[i%4], kernel)
 	}
 	trace, err := evtext.Parse(b.String())
 	if err != nil {
@@ -48,7 +51,8 @@ func laidTogether(cases []*Case) *Case {
 	return cases[0]
 }
 
-// TestAcrossRanks: the rank with the shortest kernels came last; without a pattern, or too little of it, nobody is blamed.
+// TestAcrossRanks: the rank with the shortest kernels came last; without a pattern, or too little of it, nobody is
+// blamed.
 func TestAcrossRanks(t *testing.T) {
 	const allReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 	usual := [4]int{300, 300, 300, 300}
@@ -57,20 +61,28 @@ func TestAcrossRanks(t *testing.T) {
 		want  []string // in the title and evidence; nil: silent
 	}{
 		"a rank that computes longer": {[]*Case{
-			rankOf(t, 0, usual, [4]int{400, 410, 400, 405}, allReduce), rankOf(t, 1, usual, [4]int{400, 400, 395, 400}, allReduce),
+			rankOf(t, 0, usual, [4]int{400, 410, 400, 405}, allReduce),
+			rankOf(t, 1, usual, [4]int{400, 400, 395, 400}, allReduce),
 			rankOf(t, 2, [4]int{650, 650, 650, 650}, [4]int{50, 50, 50, 50}, allReduce),
-		}, []string{"Rank 2 is late to 6 of 6 collectives: the other 2 wait for it on average 0.35 ms of 1.0 ms", "it has more work or a lower clock"}},
+		}, []string{"Rank 2 is late to 6 of 6 collectives: the other 2 wait for it on average 0.35 ms of 1.0 ms",
+			"it has more work or a lower clock"}},
 		"a rank whose host is late": {[]*Case{
-			rankOf(t, 3, usual, [4]int{50, 50, 50, 50}, allReduce), rankOf(t, 4, usual, [4]int{400, 400, 400, 400}, allReduce),
+			rankOf(t, 3, usual, [4]int{50, 50, 50, 50}, allReduce),
+			rankOf(t, 4, usual, [4]int{400, 400, 400, 400}, allReduce),
 		}, []string{"Rank 3 is late", "its host"}},
 		"each in turn": {[]*Case{
-			rankOf(t, 0, usual, [4]int{400, 50, 400, 50}, allReduce), rankOf(t, 1, usual, [4]int{50, 400, 50, 400}, allReduce),
+			rankOf(t, 0, usual, [4]int{400, 50, 400, 50}, allReduce),
+			rankOf(t, 1, usual, [4]int{50, 400, 50, 400}, allReduce),
 			rankOf(t, 2, usual, [4]int{400, 400, 50, 400}, allReduce),
 		}, nil},
-		"all alike":                {[]*Case{rankOf(t, 0, usual, usual, allReduce), rankOf(t, 1, usual, [4]int{305, 305, 305, 305}, allReduce)}, nil},
-		"one rank":                 {[]*Case{rankOf(t, 0, usual, usual, allReduce)}, []string{"cannot tell", "lacuna report RANK0 RANK1"}},
-		"no collectives":           {[]*Case{rankOf(t, 0, usual, usual, "gemv"), rankOf(t, 1, usual, [4]int{5, 5, 5, 5}, "gemv")}, nil},
-		"not the same collectives": {[]*Case{rankOf(t, 0, usual, usual, allReduce), rankOf(t, 1, usual, [4]int{5, 5, 5, 5}, "ncclDevKernel_AllGather")}, []string{"cannot tell"}},
+		"all alike": {[]*Case{rankOf(t, 0, usual, usual, allReduce),
+			rankOf(t, 1, usual, [4]int{305, 305, 305, 305}, allReduce)}, nil},
+		"one rank": {[]*Case{rankOf(t, 0, usual, usual, allReduce)},
+			[]string{"cannot tell", "lacuna report RANK0 RANK1"}},
+		"no collectives": {[]*Case{rankOf(t, 0, usual, usual, "gemv"),
+			rankOf(t, 1, usual, [4]int{5, 5, 5, 5}, "gemv")}, nil},
+		"not the same collectives": {[]*Case{rankOf(t, 0, usual, usual, allReduce),
+			rankOf(t, 1, usual, [4]int{5, 5, 5, 5}, "ncclDevKernel_AllGather")}, []string{"cannot tell"}},
 	} {
 		got := format(Run(laidTogether(test.ranks), []*Rule{&commStraggler}))
 		if test.want == nil && got != "" {

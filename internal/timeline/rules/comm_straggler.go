@@ -30,7 +30,8 @@ Balance the work between ranks, or find what slows the late rank down (its host 
 
     sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)
     # sort by length, then distribute, so that ranks get batches of equal cost`,
-	FixC:      `Balance by cost rather than by count; check clocks (nvidia-smi -q -d CLOCK) and pinning of the late rank.`,
+	FixC: `
+Balance by cost rather than by count; check clocks (nvidia-smi -q -d CLOCK) and pinning of the late rank.`,
 	Confirm:   `Ranks start each collective within a few microseconds of one another.`,
 	RefutedBy: `Another rank is late in another run: the cause is noise on the host, not load imbalance.`,
 	Check:     checkCommStraggler,
@@ -52,10 +53,13 @@ func checkCommStraggler(c *Case, out *Findings) {
 	case x != nil:
 		c.findLate(x, out)
 	case c.apart() != "":
-		out.Cannot("the ranks cannot be compared: "+c.apart(), "collectives that can be matched", "lacuna report --steps A:B with steps that all ranks ran completely, and captures of the same run")
+		out.Cannot("the ranks cannot be compared: "+c.apart(), "collectives that can be matched",
+			"lacuna report --steps A:B with steps that all ranks ran completely, and captures of the same run")
 	default:
-		out.Cannot("the capture holds one rank: it does not show whether a collective waits for another rank or transfers data",
-			"captures of the other ranks", "the captures of all ranks at once: lacuna report RANK0 RANK1 …, or nsys profile --trace=cuda,nvtx torchrun …")
+		out.Cannot("the capture holds one rank: it does not show whether a collective waits for another rank or "+
+			"transfers data",
+			"captures of the other ranks", "the captures of all ranks at once: lacuna report RANK0 RANK1 …, or "+
+				"nsys profile --trace=cuda,nvtx torchrun …")
 	}
 }
 

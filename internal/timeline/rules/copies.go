@@ -49,8 +49,10 @@ func (c *Case) copies() []copied {
 			continue
 		}
 		src, dst := memKinds(&t.Copies, w.Row[i])
-		x := copied{row: int32(i), kind: t.Copies.Kind[w.Row[i]], bytes: c.copyBytes(int32(i)), startNs: span.StartNs, ns: span.LenNs(),
-			pinned: src != model.MemPageable && dst != model.MemPageable, known: src != model.MemUnknown || dst != model.MemUnknown,
+		x := copied{row: int32(i), kind: t.Copies.Kind[w.Row[i]], bytes: c.copyBytes(int32(i)), startNs: span.StartNs,
+			ns:     span.LenNs(),
+			pinned: src != model.MemPageable && dst != model.MemPageable, known: src != model.MemUnknown ||
+				dst != model.MemUnknown,
 			inLine: lanes[facts.Lane{Device: w.Device[i], Stream: w.Stream[i]}]}
 		x.exposed = x.ns - overlapNs(sets[w.Device[i]], span)
 		out = append(out, x)

@@ -37,8 +37,8 @@ other; cudaStreamWaitEvent between them.`,
 	Check:     checkCopyNotOverlapped,
 }
 
-// mostlyHidden is the share of the copies' time beside kernels from which copies on a stream of their own are overlapped
-// already: what is left is the start and end of the capture, or a link that is slower than the kernels.
+// mostlyHidden is the share of the copies' time beside kernels from which copies on a stream of their own are
+// overlapped already: what is left is the start and end of the capture, or a link that is slower than the kernels.
 const mostlyHidden = 0.5
 
 func checkCopyNotOverlapped(c *Case, out *Findings) {
@@ -71,6 +71,7 @@ func checkCopyNotOverlapped(c *Case, out *Findings) {
 	}
 	f := out.Add(confidence, atMost, "%s per step are copied to the GPU with no overlap: %s of %s without computation",
 		size(sum.bytes.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%.0f %% of the time of copies from pinned memory is not overlapped with kernels; %s", 100*(1-hidden), how), sum.places.rows(4)...)
+	f.Because(fmt.Sprintf("%.0f %% of the time of copies from pinned memory is not overlapped with kernels; %s",
+		100*(1-hidden), how), sum.places.rows(4)...)
 	f.Repair("overlap-copies")
 }

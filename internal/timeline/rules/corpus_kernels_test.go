@@ -11,26 +11,29 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
-// kernelRules is the rules about what the GPU does, and the programs of the corpus in which they are right: the one they were
-// planted in, and those that have the fault besides their own.
+// kernelRules is the rules about what the GPU does, and the programs of the corpus in which they are right: the one
+// they were planted in, and those that have the fault besides their own.
 var kernelRules = map[string][]string{
-	"backward_heavy":      nil,
-	"comm_exposed":        nil,
-	"comm_many_small":     nil,
-	"comm_straggler":      nil,
-	"dominant_kernel":     {"dominant_kernel/slow"},
-	"dtype_cast_churn":    {"dtype_churn/slow"},
-	"forward_heavy":       {"forward_heavy/slow"},
-	"layout_conversion":   {"data_loading/fixed"}, // its convolutions convert, which shows once the loader is quick
-	"looped_optimizer":    {"looped_optimizer/slow"},
-	"misaligned_shapes":   nil,
-	"recompute":           {"recompute/slow"},
-	"tensor_cores_idle":   {"fp32_matmul/slow", "looped_optimizer/slow", "looped_optimizer/fixed", "memory_growth/slow"}, // all of them compute in FP32
+	"backward_heavy":    nil,
+	"comm_exposed":      nil,
+	"comm_many_small":   nil,
+	"comm_straggler":    nil,
+	"dominant_kernel":   {"dominant_kernel/slow"},
+	"dtype_cast_churn":  {"dtype_churn/slow"},
+	"forward_heavy":     {"forward_heavy/slow"},
+	"layout_conversion": {"data_loading/fixed"}, // its convolutions convert, which shows once the loader is quick
+	"looped_optimizer":  {"looped_optimizer/slow"},
+	"misaligned_shapes": nil,
+	"recompute":         {"recompute/slow"},
+	// all of them compute in FP32
+	"tensor_cores_idle": {"fp32_matmul/slow", "looped_optimizer/slow", "looped_optimizer/fixed",
+		"memory_growth/slow"},
 	"unfused_attention":   {"unfused_attention/slow"},
 	"unfused_elementwise": {"unfused_elementwise/slow"},
 }
 
-// TestKernelRulesAccuseNobodyElse: a rule about kernels is told where it is true, and nowhere else at over 5 % of the step, in both formats alike.
+// TestKernelRulesAccuseNobodyElse: a rule about kernels is told where it is true, and nowhere else at over 5 % of the
+// step, in both formats alike.
 func TestKernelRulesAccuseNobodyElse(t *testing.T) {
 	for name, capture := range captures(t, filepath.Join(golden.Corpus(t), "system")) {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +68,9 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestPassesAgree: forward and backward of a training loop take the same time on the device in both formats, which tell them
-// apart by different signs. Programs with few kernels a step, or that idle most of it, have no clear boundary.
+// TestPassesAgree: forward and backward of a training loop take the same time on the device in both formats, which
+// tell them apart by different signs. Programs with few kernels a step, or that idle most of it, have no clear
+// boundary.
 func TestPassesAgree(t *testing.T) {
 	ratios := make(map[string][]float64)
 	for name, capture := range captures(t, filepath.Join(golden.Corpus(t), "system")) {

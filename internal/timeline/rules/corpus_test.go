@@ -24,7 +24,8 @@ func captures(t *testing.T, root string) map[string][2]string {
 	}
 	out := make(map[string][2]string) // capture: file and planted rule
 	for _, file := range files {
-		if base := filepath.Base(file); !strings.HasPrefix(base, "nsys.sqlite") && !strings.HasPrefix(base, "torch.json") {
+		if base := filepath.Base(file); !strings.HasPrefix(base, "nsys.sqlite") &&
+			!strings.HasPrefix(base, "torch.json") {
 			continue
 		}
 		var truth struct{ Rule string }
@@ -68,7 +69,8 @@ func told(t testing.TB, path string, change func(*model.Trace)) (map[string]floa
 	var lines []string
 	for _, f := range found.All {
 		shares[f.Rule.ID] = max(shares[f.Rule.ID], f.AtMostNs/max(1, c.StepNs))
-		lines = append(lines, fmt.Sprintf("%s %.2f at most %.1f %%: %s", f.Rule.ID, f.Confidence, 100*f.AtMostNs/max(1, c.StepNs), f.Title))
+		lines = append(lines, fmt.Sprintf("%s %.2f at most %.1f %%: %s", f.Rule.ID, f.Confidence,
+			100*f.AtMostNs/max(1, c.StepNs), f.Title))
 		for _, e := range f.Evidence {
 			lines = append(lines, "    "+e.Text)
 			for _, r := range e.Rows {
@@ -120,7 +122,8 @@ func TestCorpus(t *testing.T) {
 var notThere = map[string]bool{"cold_start/slow torch": true}
 
 // TestCorpusWithoutNames: rules do not live on the names that these programs give to their phases. Without any range,
-// step markers too, the faults are found all the same. (stream_serialization abstains: two graphs by turns are no steps.)
+// step markers too, the faults are found all the same. (stream_serialization abstains: two graphs by turns are no
+// steps.)
 func TestCorpusWithoutNames(t *testing.T) {
 	root := filepath.Join(golden.Corpus(t), "system")
 	byRule := make(map[string]*Rule)
@@ -128,7 +131,8 @@ func TestCorpusWithoutNames(t *testing.T) {
 		byRule[r.ID] = r
 	}
 	for name, capture := range captures(t, root) {
-		if byRule[capture[1]] == nil || !strings.Contains(name, "/slow ") || notThere[name] || capture[1] == "stream_serialization" {
+		if byRule[capture[1]] == nil || !strings.Contains(name, "/slow ") || notThere[name] ||
+			capture[1] == "stream_serialization" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -63,8 +63,11 @@ func checkCPUContention(c *Case, out *Findings) {
 		rows = append(rows, fmt.Sprintf("%s: %d times", name, n))
 	}
 	slices.Sort(rows)
-	f := out.Add(0.7, atMost, "The thread that feeds the GPU is switched out for %s of %s per step while the GPU waits for it", ms(atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while that thread is switched out outside of any waiting call, and another thread is on its core", 100*lost.share()), rows[:min(len(rows), 5)]...)
+	f := out.Add(0.7, atMost, "The thread that feeds the GPU is switched out for %s of %s per step while the GPU "+
+		"waits for it", ms(atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while that thread is switched out "+
+		"outside of any waiting call, and another thread is on its core", 100*lost.share()),
+		rows[:min(len(rows), 5)]...)
 	f.Repair("drop-range:off-core")
 }
 

@@ -38,16 +38,18 @@ latency is the limit.`,
 	Check:     checkDominantKernel,
 }
 
-// dominantShare is the share of the step from which one kernel is worth a look inside: half of it saved is then 20 % of the step.
+// dominantShare is the share of the step from which one kernel is worth a look inside: half of it saved is then 20 %
+// of the step.
 const dominantShare = 0.40
 
-// libraryKernel is kernels whose source is not the user's: cuBLAS, cuDNN, CUTLASS as they build it, fused attention, Tensile, MIOpen,
-// PyTorch's softmax, and what torch.compile generates.
+// libraryKernel is kernels whose source is not the user's: cuBLAS, cuDNN, CUTLASS as they build it, fused attention,
+// Tensile, MIOpen, PyTorch's softmax, and what torch.compile generates.
 var libraryKernel = regexp.MustCompile(`^(void
 )?(cutlass::Kernel2?<cutlass_|cudnn|cublas|nvjet|sm\d+_xmma|xmma_|(pascal|maxwell|volta|turing|ampere|hopper)_|Cijk_|Custom_Cijk|gemv|gemm[SE]?[Nk0-9]|pytorch_flash::|flash::|fmha_|miopen|MIOpen|igemm_|ck::|` +
 	`(\(anonymous namespace\)::|<unnamed>::)?softmax_warp_|triton_(poi|red|per|tem)_)`)
 
-// IsLibraryKernel says whether a kernel, by its demangled name, is a library's, whose inside is not the user's to change.
+// IsLibraryKernel says whether a kernel, by its demangled name, is a library's, whose inside is not the user's to
+// change.
 func IsLibraryKernel(name string) bool { return libraryKernel.MatchString(name) }
 
 func checkDominantKernel(c *Case, out *Findings) {
@@ -62,11 +64,14 @@ func checkDominantKernel(c *Case, out *Findings) {
 	for _, g := range c.byKernel(rows) {
 		ns := c.unionNs(g.rows)
 		name := c.Trace.Strings.Text(g.name)
-		if c.shareOfStep(ns) < dominantShare || libraryKernel.MatchString(name) || strings.Contains(name, "at::native::") && c.kind(g.rows[0]).Class != facts.ClassOther {
+		if c.shareOfStep(ns) < dominantShare || libraryKernel.MatchString(name) ||
+			strings.Contains(name, "at::native::") && c.kind(g.rows[0]).Class != facts.ClassOther {
 			continue
 		}
-		f := out.Add(0.9, c.perStep(ns), "%s takes %.0f %% of the step: %s of %s", shortKernel(name), 100*c.shareOfStep(ns), ms(c.perStep(ns)), ms(c.StepNs))
-		f.Because(fmt.Sprintf("%s per step, %s each", number(float64(len(g.rows))*c.PerStep/c.deviceCount()), ms(float64(g.ns)/float64(len(g.rows)))), c.kernelRows(g.rows)...)
+		f := out.Add(0.9, c.perStep(ns), "%s takes %.0f %% of the step: %s of %s", shortKernel(name),
+			100*c.shareOfStep(ns), ms(c.perStep(ns)), ms(c.StepNs))
+		f.Because(fmt.Sprintf("%s per step, %s each", number(float64(len(g.rows))*c.PerStep/c.deviceCount()),
+			ms(float64(g.ns)/float64(len(g.rows)))), c.kernelRows(g.rows)...)
 		command, skip := c.ncuCommand(g)
 		note := "profile it in a warm step"
 		if skip > 0 {
@@ -106,13 +111,15 @@ func (c *Case) ncuCommand(g kernelGroup) (command string, skip int) {
 	if program == "" {
 		program = "python train.py"
 	}
-	return fmt.Sprintf("ncu --set full --import-source yes -k 'regex:^%s$' --launch-skip %d --launch-count %d -o dominant %s", regexp.QuoteMeta(base), skip, max(1, min(perStep, maxProfiled)), program), skip
+	return fmt.Sprintf("ncu --set full --import-source yes -k 'regex:^%s$' --launch-skip %d --launch-count %d -o "+
+		"dominant %s", regexp.QuoteMeta(base), skip, max(1, min(perStep, maxProfiled)), program), skip
 }
 
 // maxProfiled is how many launches ncu is asked for at most: each is run about 40 times over with --set full.
 const maxProfiled = 10
 
-// functionBase is a kernel's own name as ncu's --kernel-name-base function has it: without what it returns, namespaces, template and arguments.
+// functionBase is a kernel's own name as ncu's --kernel-name-base function has it: without what it returns,
+// namespaces, template and arguments.
 func functionBase(name string) string {
 	name = strings.TrimPrefix(name, "void ")
 	name = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "").Replace(name)

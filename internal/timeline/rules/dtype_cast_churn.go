@@ -31,8 +31,10 @@ Cast once, outside the loop, and stay in that type:
     model = model.half()                       # inference: weights are kept in FP16
     with torch.autocast("cuda", torch.bfloat16):
         out = model(x)                         # training: no .float() and .half() between layers`,
-	FixC:      `Keep weights and activations in the type that the kernels compute in; convert where data enters and leaves.`,
-	Confirm:   `The kernels named float16_copy, bfloat16_copy and direct_copy with a cast are gone from the step, or run once in it.`,
+	FixC: `
+Keep weights and activations in the type that the kernels compute in; convert where data enters and leaves.`,
+	Confirm: `
+The kernels named float16_copy, bfloat16_copy and direct_copy with a cast are gone from the step, or run once in it.`,
 	RefutedBy: `Results get worse without the casts: an operator between them needs the wider type.`,
 	Check:     checkDtypeCastChurn,
 }
@@ -45,18 +47,21 @@ func checkDtypeCastChurn(c *Case, out *Findings) {
 	again := c.recasts()
 	rows, why := trips, "tensors are widened and narrowed again with nothing computed in between"
 	if c.unionNs(again) > c.unionNs(trips) {
-		rows, why = again, "every step repeats these casts, although the program does not train and its weights do not change"
+		rows, why = again, "every step repeats these casts, although the program does not train and its weights do "+
+			"not change"
 	}
 	ns := c.unionNs(rows)
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.85, c.perStep(ns), "Casts between dtypes: %s per step take %s of %s", several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
+	f := out.Add(0.85, c.perStep(ns), "Casts between dtypes: %s per step take %s of %s",
+		several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", why, 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 	f.Repair("drop-casts")
 }
 
-// roundTrips is the casts that widen a tensor and those that narrow as many elements behind them, with only casts in between.
+// roundTrips is the casts that widen a tensor and those that narrow as many elements behind them, with only casts in
+// between.
 func (c *Case) roundTrips() []int32 {
 	var out []int32
 	for _, rows := range c.lanes() {
@@ -84,8 +89,8 @@ func (c *Case) roundTrips() []int32 {
 	return out
 }
 
-// recasts is the casts of a program that does not train and yet narrows several tensors in every step. What was widened for
-// some work and is narrowed behind it was needed in the wider type.
+// recasts is the casts of a program that does not train and yet narrows several tensors in every step. What was
+// widened for some work and is narrowed behind it was needed in the wider type.
 func (c *Case) recasts() []int32 {
 	if c.Facts.Passes().Trains || c.updates() || len(c.Steps.Steady()) < 2 { // one step has nothing to be compared with
 		return nil

@@ -111,7 +111,8 @@ func number(n float64) string {
 	return fmt.Sprintf("%.1f", n)
 }
 
-// deviceCount is the number of devices that did work, at least 1: sums over all of them are of the mean one when divided by it.
+// deviceCount is the number of devices that did work, at least 1: sums over all of them are of the mean one when
+// divided by it.
 func (c *Case) deviceCount() float64 { return float64(max(1, len(c.Budgets))) }
 
 // shortName is a kernel's name without its return type, templates and arguments.

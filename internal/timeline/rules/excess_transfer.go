@@ -44,14 +44,19 @@ func checkExcessTransfer(c *Case, out *Findings) {
 	if x == nil {
 		return
 	}
-	confidence, title := 0.6, "Excess transfers: %s per step are copied to the host in %s, costing up to %s of %s with the host's work on them"
+	confidence, title := 0.6, "Excess transfers: %s per step are copied to the host in %s, costing up to %s of %s "+
+		"with the host's work on them"
 	if x.round {
-		confidence, title = 0.85, "Excess transfers: %s per step go to the host in %s and come back, costing up to %s of %s with the host's work on them"
+		confidence, title = 0.85, "Excess transfers: %s per step go to the host in %s and come back, costing up to "+
+			"%s of %s with the host's work on them"
 	}
-	f := out.Add(confidence, x.atMost, title, size(x.down.bytes.perStep()), several(x.down.n.perStep(), "copy", "copies"), ms(x.atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("copies to the host take %s per step with nothing else on the GPU", ms(x.down.exposed.perStep())), x.down.places.rows(4)...)
+	f := out.Add(confidence, x.atMost, title, size(x.down.bytes.perStep()),
+		several(x.down.n.perStep(), "copy", "copies"), ms(x.atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("copies to the host take %s per step with nothing else on the GPU",
+		ms(x.down.exposed.perStep())), x.down.places.rows(4)...)
 	if x.round {
-		f.Because(fmt.Sprintf("copied back to the GPU: %s per step of the same, half or twice the size", several(x.back.n.perStep(), "copy", "copies")), x.back.places.rows(4)...)
+		f.Because(fmt.Sprintf("copied back to the GPU: %s per step of the same, half or twice the size",
+			several(x.back.n.perStep(), "copy", "copies")), x.back.places.rows(4)...)
 	}
 	if b := x.waits.behind.perStep(); b > 0 {
 		f.Because(fmt.Sprintf("the host works %s per step right after them while the GPU is idle", ms(b)))

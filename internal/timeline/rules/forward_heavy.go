@@ -32,7 +32,8 @@ Keep metrics on the GPU, and read them after the step, every N steps:
     stats.append(h.detach().float().norm())      # no .cpu(), no .item()
     if step % 100 == 0:
         log(torch.stack(stats).cpu())`,
-	FixC:      `Reduce on the GPU into a buffer; copy it to pinned memory with cudaMemcpyAsync and read it one step later.`,
+	FixC: `
+Reduce on the GPU into a buffer; copy it to pinned memory with cudaMemcpyAsync and read it one step later.`,
 	Confirm:   `Forward takes about half as long as backward, and no call in it waits for the GPU.`,
 	RefutedBy: `Forward depends on the values (a loop that ends by them): they must be read.`,
 	Check:     checkForwardHeavy,
@@ -49,7 +50,8 @@ func checkForwardHeavy(c *Case, out *Findings) {
 	forward, backward := times[facts.PassForward], times[facts.PassBackward]
 	lost := forward.elapsedNs - forward.busyNs
 	if backward.elapsedNs == 0 || float64(forward.elapsedNs) < heavyForward*float64(backward.elapsedNs) ||
-		float64(lost)*c.PerStep < minForwardShare*c.StepNs || float64(lost) < minWaitingPart*float64(forward.elapsedNs) {
+		float64(lost)*c.PerStep < minForwardShare*c.StepNs ||
+		float64(lost) < minWaitingPart*float64(forward.elapsedNs) {
 		return
 	}
 	waits, steps := c.forwardWaits()
@@ -57,10 +59,12 @@ func checkForwardHeavy(c *Case, out *Findings) {
 		return // in most steps nothing in forward waits for the device: the host is slow, but not for this
 	}
 	ratio := float64(forward.elapsedNs) / float64(backward.elapsedNs)
-	f := out.Add(min(0.9, 0.5+0.1*ratio), float64(lost)*c.PerStep, "Forward takes %.1f times as long as backward: %s, of which the GPU computes %s", ratio,
+	f := out.Add(min(0.9, 0.5+0.1*ratio), float64(lost)*c.PerStep,
+		"Forward takes %.1f times as long as backward: %s, of which the GPU computes %s", ratio,
 		ms(float64(forward.elapsedNs)*c.PerStep), ms(float64(forward.computeNs)*c.PerStep))
 	rows, places := c.waitRows(waits)
-	f.Because(fmt.Sprintf("in forward the host waits for the GPU %s times per step", number(float64(len(waits))*c.PerStep)), rows...)
+	f.Because(fmt.Sprintf("in forward the host waits for the GPU %s times per step",
+		number(float64(len(waits))*c.PerStep)), rows...)
 	if copies := c.readBacks(forward.rows); copies != "" {
 		f.Because(copies)
 	}
@@ -93,8 +97,10 @@ func (c *Case) forwardWaits() (out []int32, steps int) {
 		}
 		ns := t.Calls.StartNs[row]
 		// A blocking copy is a launch itself: the last one at or before its own start.
-		next, _ := slices.BinarySearchFunc(launches, ns+1, func(l launch, ns int64) int { return cmp.Compare(l.ns, ns) })
-		if next == 0 || next == len(launches) || launches[next-1].pass != facts.PassForward || launches[next-1].batch || launches[next].pass == facts.PassUpdate {
+		next, _ := slices.BinarySearchFunc(launches, ns+1,
+			func(l launch, ns int64) int { return cmp.Compare(l.ns, ns) })
+		if next == 0 || next == len(launches) || launches[next-1].pass != facts.PassForward ||
+			launches[next-1].batch || launches[next].pass == facts.PassUpdate {
 			continue
 		}
 		if step := c.stepAt(ns); step >= 0 {
@@ -131,7 +137,8 @@ func (c *Case) waitRows(waits []int32) (rows, places []string) {
 	}
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.ns, a.ns) })
 	for _, p := range all[:min(len(all), maxRows)] {
-		rows = append(rows, fmt.Sprintf("%s per step, %s per step: %s", number(float64(p.count)*c.PerStep), ms(float64(p.ns)*c.PerStep), p.name))
+		rows = append(rows, fmt.Sprintf("%s per step, %s per step: %s", number(float64(p.count)*c.PerStep),
+			ms(float64(p.ns)*c.PerStep), p.name))
 	}
 	return rows, places
 }
@@ -152,5 +159,6 @@ func (c *Case) readBacks(rows []int32) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s copies to the host per step in forward, %.1f MB, %s", number(float64(n)*c.PerStep), float64(bytes)*c.PerStep/1e6, ms(float64(ns)*c.PerStep))
+	return fmt.Sprintf("%s copies to the host per step in forward, %.1f MB, %s", number(float64(n)*c.PerStep),
+		float64(bytes)*c.PerStep/1e6, ms(float64(ns)*c.PerStep))
 }

@@ -249,7 +249,8 @@ func (c *Case) kernelRows(rows []int32) []string {
 		if len(out) == maxRows {
 			break
 		}
-		text := fmt.Sprintf("%s per step, %s per step: %s", number(float64(len(g.rows))*c.PerStep), ms(c.perStep(g.ns)), shortKernel(c.Trace.Strings.Text(g.name)))
+		text := fmt.Sprintf("%s per step, %s per step: %s", number(float64(len(g.rows))*c.PerStep),
+			ms(c.perStep(g.ns)), shortKernel(c.Trace.Strings.Text(g.name)))
 		if owner := c.ownerOf(g.rows[0]); owner != "" {
 			text += ", from " + owner
 		}
@@ -271,10 +272,12 @@ func (c *Case) startText(row int32) string {
 // maxShort is how long a kernel's name may be among evidence.
 const maxShort = 80
 
-// shortKernel is a kernel's name for people: without what it returns, namespaces of PyTorch and arguments, cut to maxShort.
+// shortKernel is a kernel's name for people: without what it returns, namespaces of PyTorch and arguments, cut to
+// maxShort.
 func shortKernel(name string) string {
 	name = strings.TrimPrefix(name, "void ")
-	name = strings.NewReplacer("at::native::", "", "binary_internal::", "", "std::", "", "detail::", "", "(anonymous namespace)::", "", "<unnamed>::", "", "c10::", "", "(int)", "", "(bool)", "").Replace(name)
+	name = strings.NewReplacer("at::native::", "", "binary_internal::", "", "std::", "", "detail::", "",
+		"(anonymous namespace)::", "", "<unnamed>::", "", "c10::", "", "(int)", "", "(bool)", "").Replace(name)
 	depth := 0
 	for i, r := range name { // arguments begin outside of the template's brackets
 		switch r {

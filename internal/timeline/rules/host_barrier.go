@@ -73,17 +73,22 @@ func checkHostBarrier(c *Case, out *Findings) {
 		if mpi == nil && !cpuCollective.MatchString(name) {
 			confidence = 0.55 // the operating system does not say for whom the host waits
 		}
-		f := out.Add(confidence, perStep, "GPU and host wait %s of %s per step for another process, in %s", ms(perStep), ms(c.StepNs), name)
-		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host waits in %s", 100*idle[name].share(), name), c.pauseRows(sites[name], 3)...)
+		f := out.Add(confidence, perStep, "GPU and host wait %s of %s per step for another process, in %s",
+			ms(perStep), ms(c.StepNs), name)
+		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host waits in %s",
+			100*idle[name].share(), name), c.pauseRows(sites[name], 3)...)
 		f.Repair("drop-range:" + regexp.QuoteMeta(name))
 	}
 }
 
-// waitsForOthers is what a thread waits for another process in during a pause, and for how much of the idle time; "" if it does not.
-func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark, collective func(model.StringID) bool) (string, int64) {
+// waitsForOthers is what a thread waits for another process in during a pause, and for how much of the idle time; ""
+// if it does not.
+func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark,
+	collective func(model.StringID) bool) (string, int64) {
 	best, bestNs := "", int64(0)
 	calls := mpi[p.Thread]
-	first, _ := slices.BinarySearchFunc(calls, p.StartNs, func(m mark, ns int64) int { return cmp.Compare(m.span.EndNs, ns) })
+	first, _ := slices.BinarySearchFunc(calls, p.StartNs,
+		func(m mark, ns int64) int { return cmp.Compare(m.span.EndNs, ns) })
 	for _, m := range calls[first:] {
 		if m.span.StartNs >= p.EndNs {
 			break
@@ -133,7 +138,8 @@ func (c *Case) longestOSCall(p facts.HostPause) string {
 		if o.Thread[i] != p.Thread {
 			continue
 		}
-		if ns := (interval.Span{StartNs: o.StartNs[i], EndNs: o.StartNs[i] + o.DurNs[i]}).Clip(p.Span).LenNs(); ns > bestNs {
+		if ns := (interval.Span{StartNs: o.StartNs[i], EndNs: o.StartNs[i] +
+			o.DurNs[i]}).Clip(p.Span).LenNs(); ns > bestNs {
 			best, bestNs = c.Trace.Strings.Text(o.Name[i]), ns
 		}
 	}
@@ -151,7 +157,9 @@ func (c *Case) mpiByThread() map[model.ThreadRow][]mark {
 		if out == nil {
 			out = make(map[model.ThreadRow][]mark)
 		}
-		out[m.Thread[i]] = append(out[m.Thread[i]], mark{c.Trace.Strings.Text(id), interval.Span{StartNs: m.StartNs[i], EndNs: m.StartNs[i] + m.DurNs[i]}, true})
+		out[m.Thread[i]] = append(out[m.Thread[i]],
+			mark{c.Trace.Strings.Text(id), interval.Span{StartNs: m.StartNs[i], EndNs: m.StartNs[i] + m.DurNs[i]},
+				true})
 	}
 	return out
 }

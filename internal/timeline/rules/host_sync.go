@@ -35,7 +35,8 @@ Keep the value on the GPU, and read it rarely or later:
 	FixC: `Copy to pinned memory with cudaMemcpyAsync, record an event, and read the value a step later, when
 cudaEventQuery says that it has arrived; replace cudaDeviceSynchronize by cudaStreamWaitEvent where another stream,
 not the host, needs the result.`,
-	Confirm: `No synchronizing call and no blocking copy to the host is left in the steps. Launches run ahead of the kernels.`,
+	Confirm: `
+No synchronizing call and no blocking copy to the host is left in the steps. Launches run ahead of the kernels.`,
 	RefutedBy: `With the reads commented out the step takes as long as before: the host needs its whole time to launch
 (launch_bound).`,
 	Check: checkHostSync,
@@ -49,12 +50,16 @@ func checkHostSync(c *Case, out *Findings) {
 		return
 	}
 	idle := c.starved().total
-	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step (%s of %s); then the GPU waits for launches",
+	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step (%s of %s); then the "+
+		"GPU waits for launches",
 		times(k.drained.perStep()), ms(k.waited.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.perStep()), number(k.count.perStep())), k.places.rows(4)...)
-	f.Because(fmt.Sprintf("the GPU then waits for the host: %s per step in all (%.1f %% of the step), much of which shows as launch time", ms(idle.perStep()), 100*idle.share()))
+	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.perStep()),
+		number(k.count.perStep())), k.places.rows(4)...)
+	f.Because(fmt.Sprintf("the GPU then waits for the host: %s per step in all (%.1f %% of the step), much of "+
+		"which shows as launch time", ms(idle.perStep()), 100*idle.share()))
 	if b := k.behind.perStep(); b > minIdleShare*c.StepNs {
-		f.Because(fmt.Sprintf("right after the reads the host works %s per step while the GPU is idle: it works on what it read", ms(b)))
+		f.Because(fmt.Sprintf("right after the reads the host works %s per step while the GPU is idle: it works on "+
+			"what it read", ms(b)))
 	}
 	f.Repair("drop-syncs")
 }

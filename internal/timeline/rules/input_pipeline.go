@@ -43,10 +43,11 @@ of the step before.`,
 }
 
 const (
-	// minIdleShare is the share of the step from which idle time is worth a finding: steps of one loop vary by about as much.
+	// minIdleShare is the share of the step from which idle time is worth a finding: steps of one loop vary by about
+	// as much.
 	minIdleShare = 0.02
-	// minUnnamedShare is the share from which host work is told of that nothing marks as loading: XProf blames "all other"
-	// host time as high from 15 % on, moderate from 3 %.
+	// minUnnamedShare is the share from which host work is told of that nothing marks as loading: XProf blames "all
+	// other" host time as high from 15 % on, moderate from 3 %.
 	minUnnamedShare = 0.10
 	// minUnnamedSteps is how many steps must show it: what happens once is no loop's habit.
 	minUnnamedSteps = 3
@@ -66,7 +67,8 @@ func checkInputPipeline(c *Case, out *Findings) {
 		}
 		perStep := s.idle.perStep()
 		f := out.Add(confidence, perStep, s.title(), ms(perStep), ms(c.StepNs))
-		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host is %s", 100*s.idle.share(), s.where()), s.rows(c, 3)...)
+		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host is %s",
+			100*s.idle.share(), s.where()), s.rows(c, 3)...)
 		f.Because(why)
 		s.repair(f)
 	}
@@ -196,7 +198,8 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 	case most(s.feeds) && s.rangeName != "":
 		return 0.75, "a copy of data to the GPU is the first thing that follows it"
 	case most(s.feeds):
-		return 0.7, "a copy of data to the GPU is the first thing that follows it; it is in no range, so it has no name"
+		return 0.7, "a copy of data to the GPU is the first thing that follows it; it is in no range, so it has " +
+			"no name"
 	case s.rangeName != "" || most(s.reads) || !most(s.unnamed) || s.idle.share() < minUnnamedShare:
 		return 0, ""
 	case c.typical() < minUnnamedSteps || 2*s.n > 3*len(c.Steps.Steady()): // more than once a step, by and large
@@ -208,7 +211,8 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 // title is the finding's title as a format for the idle time and the step.
 func (s *site) title() string {
 	if s.rangeName != "" {
-		return "The GPU waits %s of %s per step for " + strings.ReplaceAll(s.rangeName, "%", "%%") + ", made on the thread that feeds it"
+		return "The GPU waits %s of %s per step for " + strings.ReplaceAll(s.rangeName, "%", "%%") +
+			", made on the thread that feeds it"
 	}
 	return "The GPU waits %s of %s per step for host work " + strings.ReplaceAll(s.name, "%", "%%")
 }
@@ -233,7 +237,8 @@ func (c *Case) pauseRows(pauses []facts.HostPause, n int) []string {
 	var rows []string
 	for _, p := range pauses {
 		if step := c.stepAt(p.StartNs + p.LenNs()/2); step >= 0 && len(rows) < n {
-			rows = append(rows, fmt.Sprintf("step %d: GPU %d idle %s in host work of %s from %s on", step+c.Steps.First, p.Device, ms(float64(p.IdleNs)), ms(float64(p.LenNs())), c.sinceStart(p.StartNs)))
+			rows = append(rows, fmt.Sprintf("step %d: GPU %d idle %s in host work of %s from %s on", step+
+				c.Steps.First, p.Device, ms(float64(p.IdleNs)), ms(float64(p.LenNs())), c.sinceStart(p.StartNs)))
 		}
 	}
 	return rows

@@ -38,14 +38,16 @@ Launch the step as one CUDA graph, or let the compiler fuse and capture it:
     graph.replay()
 
 A larger batch, fused optimizers (fused=True) and fewer, larger operators help as well.`,
-	FixC:      `Capture the stream with cudaStreamBeginCapture and launch it with cudaGraphLaunch; fuse small kernels.`,
-	Confirm:   `One cudaGraphLaunch replaces hundreds of cudaLaunchKernel, and the kernels follow one another without gaps.`,
+	FixC: `Capture the stream with cudaStreamBeginCapture and launch it with cudaGraphLaunch; fuse small kernels.`,
+	Confirm: `
+One cudaGraphLaunch replaces hundreds of cudaLaunchKernel, and the kernels follow one another without gaps.`,
 	RefutedBy: `A larger batch makes the step longer in proportion: the kernels are the limit.`,
 	After:     forbidGraphs,
 	Check:     checkLaunchBound,
 }
 
-// forbidGraphs is the rules that find what no CUDA graph may span, synchronisations and allocations: what they find is repaired first.
+// forbidGraphs is the rules that find what no CUDA graph may span, synchronisations and allocations: what they find
+// is repaired first.
 var forbidGraphs = []*Rule{&hostSync, &excessTransfer, &allocatorChurn}
 
 const (
@@ -53,7 +55,8 @@ const (
 	minLaunchShare = 0.05
 	// minLaunches is how many launches a step are many: fewer are not cured by a graph.
 	minLaunches = 10
-	// shortKernelNs is what peers call a short kernel (TraceLens and nsys-ai: 10 µs): about what a launch takes the host.
+	// shortKernelNs is what peers call a short kernel (TraceLens and nsys-ai: 10 µs): about what a launch takes the
+	// host.
 	shortKernelNs = 10_000
 )
 
@@ -83,11 +86,15 @@ func checkLaunchBound(c *Case, out *Findings) {
 	if medianNs < shortKernelNs {
 		confidence = 0.9
 	}
-	f := out.Add(confidence, min(atMost, s.total.perStep()), "Launch-bound: the host launches %s kernels and copies per step too slowly; the GPU is idle %s of %s between them",
+	f := out.Add(confidence, min(atMost, s.total.perStep()),
+		"Launch-bound: the host launches %s kernels and copies per step too slowly; the GPU is idle %s of %s "+
+			"between them",
 		number(launches.perStep()), ms(launching.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("half of the kernels take less than %s; all kernels %s per step; launching them takes the host %s per step",
+	f.Because(fmt.Sprintf("half of the kernels take less than %s; all kernels %s per step; launching them takes "+
+		"the host %s per step",
 		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)
-	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host is in launch calls or in ordinary pauses between them", 100*launching.share()))
+	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host is in launch calls or "+
+		"in ordinary pauses between them", 100*launching.share()))
 	f.Repair("cuda-graph")
 	for _, r := range forbidGraphs {
 		if len(out.Of(r)) > 0 {
@@ -170,7 +177,9 @@ func (c *Case) launchRows(n int) []string {
 		}
 		for _, g := range facts.LongestGaps(launching, maxGaps) {
 			if len(rows) < n && c.stepAt(g.StartNs) >= 0 && c.mainCause(g) == facts.CauseLaunch {
-				rows = append(rows, fmt.Sprintf("step %d: GPU %d idle %s before %s, at %s", c.stepAt(g.StartNs)+c.Steps.First, g.Device, ms(float64(g.LenNs())), shortName(c.Facts.WorkName(int(g.After))), c.sinceStart(g.StartNs)))
+				rows = append(rows, fmt.Sprintf("step %d: GPU %d idle %s before %s, at %s", c.stepAt(g.StartNs)+
+					c.Steps.First, g.Device, ms(float64(g.LenNs())), shortName(c.Facts.WorkName(int(g.After))),
+					c.sinceStart(g.StartNs)))
 			}
 		}
 	}

@@ -26,15 +26,17 @@ Keep model and data channels-last from end to end:
 
     model = model.to(memory_format=torch.channels_last)
     x = x.to(memory_format=torch.channels_last)`,
-	FixC:    `Create tensor and filter descriptors with CUDNN_TENSOR_NHWC and keep activations in that layout between layers.`,
+	FixC: `
+Create tensor and filter descriptors with CUDNN_TENSOR_NHWC and keep activations in that layout between layers.`,
 	Confirm: `No kernel named nchwToNhwc or nhwcToNchw is left in the step.`,
 	RefutedBy: `The convolutions become slower by more than the conversions took: an operator in between supports only
 the old layout.`,
 	Check: checkLayoutConversion,
 }
 
-// layoutNames is conversions by the names of cuDNN (nchwToNhwcKernel, nhwcToNchwKernel, nhwcToFoldedNhwc), TensorRT (nchw2nhwc),
-// MIOpen (batched_transpose_16x32_half) and TensorFlow (ShuffleInTensor3Simple, SwapDimension1And2InTensor3).
+// layoutNames is conversions by the names of cuDNN (nchwToNhwcKernel, nhwcToNchwKernel, nhwcToFoldedNhwc), TensorRT
+// (nchw2nhwc), MIOpen (batched_transpose_16x32_half) and TensorFlow (ShuffleInTensor3Simple,
+// SwapDimension1And2InTensor3).
 const layoutNames = `(?i)(nchw|ncdhw)(to|2)(folded)?_?n?d?hwc|nd?hwc(to|2)(folded)?_?nc|batched_transpose_|ShuffleInTensor3|SwapDimension1And2InTensor3`
 
 var layoutKernel = regexp.MustCompile(layoutNames)
@@ -60,7 +62,9 @@ func checkLayoutConversion(c *Case, out *Findings) {
 	if convolutions == 0 || c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.85, c.perStep(ns), "Tensors change between NCHW and NHWC %s times per step around convolutions: %s of %s", number(float64(len(rows))*c.PerStep), ms(c.perStep(ns)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("kernels that only change the layout: %.1f %% of the step, next to %s convolutions per step", 100*c.shareOfStep(ns), number(float64(convolutions)*c.PerStep)), c.kernelRows(rows)...)
+	f := out.Add(0.85, c.perStep(ns), "Tensors change between NCHW and NHWC %s times per step around convolutions: "+
+		"%s of %s", number(float64(len(rows))*c.PerStep), ms(c.perStep(ns)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("kernels that only change the layout: %.1f %% of the step, next to %s convolutions per step",
+		100*c.shareOfStep(ns), number(float64(convolutions)*c.PerStep)), c.kernelRows(rows)...)
 	f.Repair("drop:" + layoutNames)
 }

@@ -11,8 +11,10 @@ import (
 // loadingWords begin the words of names that people give to the loading of data; notLoading begin the words that
 // give such a name another meaning: load_balancing_loss, data_parallel, batch_norm, input_layernorm.
 var (
-	loadingWords = []string{"data", "load", "batch", "minibatch", "input", "prefetch", "augment", "preproc", "tokeni", "collat", "fetch", "read"}
-	notLoading   = []string{"balanc", "parallel", "state", "norm", "embed", "layer", "ready", "transfer", "h2d", "upload", "copy", "device", "gpu", "cuda"}
+	loadingWords = []string{"data", "load", "batch", "minibatch", "input", "prefetch", "augment", "preproc", "tokeni",
+		"collat", "fetch", "read"}
+	notLoading = []string{"balanc", "parallel", "state", "norm", "embed", "layer", "ready", "transfer", "h2d",
+		"upload", "copy", "device", "gpu", "cuda"}
 )
 
 // saysLoading says whether a name is one of loading data.
@@ -70,7 +72,8 @@ func (c *Case) feedsNext(p facts.HostPause) bool {
 // minBatchBytes is the least that a batch has: a page. Less is a number or a few.
 const minBatchBytes = 4 << 10
 
-// loaderOf is the range of a DataLoader that a pause holds or lies in, for how long, and whether it waits for worker processes.
+// loaderOf is the range of a DataLoader that a pause holds or lies in, for how long, and whether it waits for worker
+// processes.
 func (c *Case) loaderOf(p facts.HostPause) (name string, ns int64, workers bool) {
 	for _, r := range p.Framework {
 		text := c.Trace.Strings.Text(r.Name)
@@ -95,5 +98,6 @@ func (c *Case) loaderOf(p facts.HostPause) (name string, ns int64, workers bool)
 	return name, min(ns, p.IdleNs), workers
 }
 
-// asleep says whether the host spent most of a pause in calls of the operating system: it waited for somebody, it did not work.
+// asleep says whether the host spent most of a pause in calls of the operating system: it waited for somebody, it did
+// not work.
 func asleep(p facts.HostPause) bool { return 2*p.OSNs > p.IdleNs }

@@ -36,15 +36,17 @@ Use the fused implementation, or the foreach one:
     torch._foreach_lerp_(averages, weights, 0.01)                    # own loops over parameters`,
 	FixC: `One kernel that takes a table of pointers and lengths (apex' multi_tensor_apply), launched once for
 hundreds of tensors.`,
-	Confirm:   `A few kernels named multi_tensor_apply replace hundreds of pointwise ones.`,
-	RefutedBy: `The optimizer already has fused=True or foreach=True: the loop is another one, such as gradient clipping.`,
-	Check:     checkLoopedOptimizer,
+	Confirm: `A few kernels named multi_tensor_apply replace hundreds of pointwise ones.`,
+	RefutedBy: `
+The optimizer already has fused=True or foreach=True: the loop is another one, such as gradient clipping.`,
+	Check: checkLoopedOptimizer,
 }
 
 const (
 	maxCycle  = 24 // kernels of one parameter's update: Adam without foreach takes 8 to 15
 	minCycles = 8  // parameters, or repetitions of a few; lists of fewer gain a few launches
-	// minInCycle is how much of a run must repeat: parameters without a gradient, or of another type, leave operators out.
+	// minInCycle is how much of a run must repeat: parameters without a gradient, or of another type, leave operators
+	// out.
 	minInCycle = 0.9
 )
 
@@ -65,9 +67,12 @@ func checkLoopedOptimizer(c *Case, out *Findings) {
 		return
 	}
 	n := float64(len(rows)) * c.PerStep / c.deviceCount()
-	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s per step, %s of %s", several(n, "kernel", "kernels"), ms(c.perStep(spans)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("runs of pointwise kernels whose names repeat in cycles, about %s times per step; the GPU is busy for %s of the %s that they take",
-		number(float64(parameters)*c.PerStep/c.deviceCount()), ms(c.perStep(c.unionNs(rows))), ms(c.perStep(spans))), c.kernelRows(rows)...)
+	f := out.Add(0.9, c.perStep(spans), "The optimizer updates parameters one by one: %s per step, %s of %s",
+		several(n, "kernel", "kernels"), ms(c.perStep(spans)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("runs of pointwise kernels whose names repeat in cycles, about %s times per step; the "+
+		"GPU is busy for %s of the %s that they take",
+		number(float64(parameters)*c.PerStep/c.deviceCount()), ms(c.perStep(c.unionNs(rows))), ms(c.perStep(spans))),
+		c.kernelRows(rows)...)
 	if name := c.rangeAround(rows[0]); name != "" {
 		f.Repair("fuse-optimizer:" + regexp.QuoteMeta(name))
 	}
@@ -118,10 +123,12 @@ func (c *Case) updateRuns() [][]int32 {
 		launched := c.byLaunch(rows)
 		for from := 0; from < len(launched); {
 			to := from
-			for to < len(launched) && c.kind(launched[to]).Class == facts.ClassPointwise && (!passes.Trains || passes.Of[launched[to]] == facts.PassUpdate) {
+			for to < len(launched) && c.kind(launched[to]).Class == facts.ClassPointwise &&
+				(!passes.Trains || passes.Of[launched[to]] == facts.PassUpdate) {
 				to++
 			}
-			if run := c.cyclic(launched[from:to]); len(run) > 0 && (passes.Of[run[0]] == facts.PassUpdate || c.adamLike(run)) {
+			if run := c.cyclic(launched[from:to]); len(run) > 0 &&
+				(passes.Of[run[0]] == facts.PassUpdate || c.adamLike(run)) {
 				out = append(out, run)
 			}
 			from = max(to, from+1)

@@ -28,7 +28,8 @@ Pack the data and copy it once; split it on the GPU:
     on_gpu = packed.to("cuda", non_blocking=True).split(sizes)
 
 Make constants on the GPU: torch.arange(n, device="cuda"), not torch.arange(n).cuda().`,
-	FixC:      `Pack the values into one pinned buffer and copy it with one cudaMemcpyAsync, or pass them as kernel arguments.`,
+	FixC: `
+Pack the values into one pinned buffer and copy it with one cudaMemcpyAsync, or pass them as kernel arguments.`,
 	Confirm:   `The number of copies per step falls, and so does the idle time before them.`,
 	RefutedBy: `The step takes as long without the small copies, on old values.`,
 	Check:     checkManySmallCopies,
@@ -61,7 +62,8 @@ func checkManySmallCopies(c *Case, out *Findings) {
 	}
 	f := out.Add(0.7, atMost, "%s small copies per step, %s in all, cost up to %s of %s",
 		number(sum.n.perStep()), size(sum.bytes.perStep()), ms(atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("the GPU copies for %s per step without overlap, and waits %s for the host to issue the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
+	f.Because(fmt.Sprintf("the GPU copies for %s per step without overlap, and waits %s for the host to issue "+
+		"the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
 	f.Repair("pack-copies")
 }
 
@@ -81,5 +83,6 @@ func (c *Case) idleBefore(calls map[int32]bool) *tally {
 	return t
 }
 
-// longWorkNs is from which length on a pause is no matter of launching any more: PyTorch takes 5 to 50 µs for an operator.
+// longWorkNs is from which length on a pause is no matter of launching any more: PyTorch takes 5 to 50 µs for an
+// operator.
 const longWorkNs = 1_000_000

@@ -37,8 +37,8 @@ memory_allocated).`,
 const (
 	// minGrowths is how often it must happen: once is the start of a pool.
 	minGrowths = 2
-	// minFreeShare and minFreeBytes are what must lie free at the end, of what is reserved: less is rounding. PyTorch asks
-	// for segments of 2 and 20 MiB.
+	// minFreeShare and minFreeBytes are what must lie free at the end, of what is reserved: less is rounding. PyTorch
+	// asks for segments of 2 and 20 MiB.
 	minFreeShare = 0.10
 	minFreeBytes = 64 << 20
 )
@@ -68,7 +68,8 @@ func checkMemoryFragmentation(c *Case, out *Findings) {
 		grown, free := a.ReservedBytes[i]-s.reserved, s.reserved-s.allocated
 		if a.ReservedBytes[i] > s.highest && free >= grown && window.Contains(a.TimeNs[i]) {
 			if s.n++; len(s.rows) < 4 {
-				s.rows = append(s.rows, fmt.Sprintf("at %s: %s more, with %s of %s free", c.sinceStart(a.TimeNs[i]), size(float64(grown)), size(float64(free)), size(float64(s.reserved))))
+				s.rows = append(s.rows, fmt.Sprintf("at %s: %s more, with %s of %s free", c.sinceStart(a.TimeNs[i]),
+					size(float64(grown)), size(float64(free)), size(float64(s.reserved))))
 			}
 		}
 		s.highest = max(s.highest, a.ReservedBytes[i])
@@ -80,7 +81,9 @@ func checkMemoryFragmentation(c *Case, out *Findings) {
 		if s.n < minGrowths || float64(free) < minFreeShare*float64(s.reserved) || free < minFreeBytes {
 			continue
 		}
-		f := out.Add(0.7, 0, "Allocator fragmentation on GPU %d: it asked the driver for more memory %s while enough was free in pieces", d, times(float64(s.n)))
-		f.Because(fmt.Sprintf("at the end %s of %s reserved are free", size(float64(free)), size(float64(s.reserved))), s.rows...)
+		f := out.Add(0.7, 0, "Allocator fragmentation on GPU %d: it asked the driver for more memory %s while "+
+			"enough was free in pieces", d, times(float64(s.n)))
+		f.Because(fmt.Sprintf("at the end %s of %s reserved are free", size(float64(free)), size(float64(s.reserved))),
+			s.rows...)
 	}
 }

@@ -54,7 +54,8 @@ var (
 func checkMemoryGrowth(c *Case, out *Findings) {
 	edges := c.hostEdges()
 	if len(edges) <= minSteps {
-		out.Cannot(fmt.Sprintf("%s: too few to separate growth from warm-up", unit.Counted(len(edges)-1, "step", "steps")), "more steps", "a capture of 10 steps or more")
+		out.Cannot(fmt.Sprintf("%s: too few to separate growth from warm-up",
+			unit.Counted(len(edges)-1, "step", "steps")), "more steps", "a capture of 10 steps or more")
 		return
 	}
 	if device, levels := c.levels(edges); levels != nil {
@@ -89,8 +90,10 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 		}
 		return
 	}
-	f := out.Add(0.65, 0, "Memory grows: the allocator asks the driver for more %s per step and returns none", times(float64(n)/float64(len(grows))))
-	f.Because(fmt.Sprintf("in %d of %d steps the allocator asks the driver for memory and returns none", growing, len(grows)))
+	f := out.Add(0.65, 0, "Memory grows: the allocator asks the driver for more %s per step and returns none",
+		times(float64(n)/float64(len(grows))))
+	f.Because(fmt.Sprintf("in %d of %d steps the allocator asks the driver for memory and returns none", growing,
+		len(grows)))
 }
 
 // growthOfLevels judges by the bytes in use where steps begin.
@@ -106,14 +109,16 @@ func (c *Case) growthOfLevels(out *Findings, device uint32, levels []int64) {
 	if float64(rising) < growingShare*float64(len(d)) || perStep < minGrowthBytes {
 		return
 	}
-	f := out.Add(0.9, 0, "Memory in use on GPU %d grows by %s per step, from %s to %s", device, size(float64(perStep)), size(float64(levels[0])), size(float64(levels[len(levels)-1])))
+	f := out.Add(0.9, 0, "Memory in use on GPU %d grows by %s per step, from %s to %s", device, size(float64(perStep)),
+		size(float64(levels[0])), size(float64(levels[len(levels)-1])))
 	var rows []string
 	for i, l := range levels[:min(len(levels), 5)] {
 		rows = append(rows, fmt.Sprintf("step %d begins with %s", i+c.Steps.First, size(float64(l))))
 	}
 	f.Because(fmt.Sprintf("it is higher at the end than at the start in %d of %d steps", rising, len(d)), rows...)
 	if total := c.memoryOf(device); total > 0 {
-		f.Because(fmt.Sprintf("at this rate the GPU's %s are full after about %d more steps", size(float64(total)), max(0, total-levels[len(levels)-1])/max(1, perStep)))
+		f.Because(fmt.Sprintf("at this rate the GPU's %s are full after about %d more steps", size(float64(total)),
+			max(0, total-levels[len(levels)-1])/max(1, perStep)))
 	}
 }
 

@@ -36,16 +36,19 @@ Round dimensions up to a multiple of 8, better of 64:
 
     vocab = (vocab + 63) // 64 * 64             # 50257 becomes 50304; the extra rows are never used
     head = nn.Linear(dim, vocab, bias=False)`,
-	FixC:      `Pad leading dimensions to 16 bytes (lda, ldb, ldc multiples of 8 elements) when the buffers are allocated.`,
+	FixC: `
+Pad leading dimensions to 16 bytes (lda, ldb, ldc multiples of 8 elements) when the buffers are allocated.`,
 	Confirm:   `The GEMM's kernel no longer has align1, align2 or align4 in its name, and takes less time.`,
 	RefutedBy: `The padded GEMM takes as long: it is memory-bound.`,
 	Check:     checkMisalignedShapes,
 }
 
-// likeSize is how many times larger or smaller a product may be to be compared with: larger ones reach more of the peak.
+// likeSize is how many times larger or smaller a product may be to be compared with: larger ones reach more of the
+// peak.
 const likeSize = 4
 
-// alignKernel is 16-bit products that make do with less than 16 bytes, by their names: f16 or bf16, s16816 or h884 and so on, then align1.
+// alignKernel is 16-bit products that make do with less than 16 bytes, by their names: f16 or bf16, s16816 or h884
+// and so on, then align1.
 var alignKernel = regexp.MustCompile(`(?i)(s16816|s1688|s884|h884|h1688|h16816|f16|wgmma).*_(align[ac]?)(1|2|4)\b`)
 
 // tf32Kernel is products in TF32: 4 elements are their 16 bytes.
@@ -67,8 +70,10 @@ func checkMisalignedShapes(c *Case, out *Findings) {
 	if loss.compared {
 		confidence = 0.8
 	}
-	f := out.Add(confidence, c.perStep(int64(loss.mostNs)), "%s per step in FP16/BF16 with dimensions that are not multiples of %d take %s of %s",
-		several(float64(len(loss.rows))*c.PerStep, "GEMM", "GEMMs"), alignElements, ms(c.perStep(c.unionNs(loss.rows))), ms(c.StepNs))
+	f := out.Add(confidence, c.perStep(int64(loss.mostNs)),
+		"%s per step in FP16/BF16 with dimensions that are not multiples of %d take %s of %s",
+		several(float64(len(loss.rows))*c.PerStep, "GEMM", "GEMMs"), alignElements,
+		ms(c.perStep(c.unionNs(loss.rows))), ms(c.StepNs))
 	if len(loss.why) > 0 {
 		f.Because("sizes", loss.why...)
 	}
@@ -168,7 +173,8 @@ func (c *Case) alignedLess() []int32 {
 	return out
 }
 
-// alignedKernel is products whose names say that rows are aligned: nvjet loads by TMA, which takes multiples of 16 bytes only.
+// alignedKernel is products whose names say that rows are aligned: nvjet loads by TMA, which takes multiples of 16
+// bytes only.
 var alignedKernel = regexp.MustCompile(`(?i)nvjet|align[ac]?(8|16)\b`)
 
 // mayBeMisaligned is the products that are not in FP32 and whose names do not tell the alignment of their operands.

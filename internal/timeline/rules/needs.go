@@ -18,7 +18,10 @@ var (
 		"torch.cuda.nvtx.range_push(f\"step_{i}\"), prof.step() in torch.profiler, or --step-range NAME"}
 	needShapes = Need{"shapes of operators", func(f *facts.Facts) bool { return hasText(f.Trace.Ops.Shapes) },
 		"torch.profiler.profile(record_shapes=True)"}
-	needAllocs = Need{"allocator events", func(f *facts.Facts) bool { return f.Trace.AllocEvents.Len() > 0 || f.Trace.DeviceAllocs.Len() > 0 },
+	needAllocs = Need{"allocator events", func(f *facts.Facts) bool {
+		return f.Trace.AllocEvents.Len() > 0 ||
+			f.Trace.DeviceAllocs.Len() > 0
+	},
 		"torch.profiler.profile(profile_memory=True), lacuna record, or nsys profile --cuda-memory-usage=true"}
 	needMemKinds = Need{"memory kinds of copies (pinned, pageable)", func(f *facts.Facts) bool {
 		for i := range f.Trace.Copies.Len() {
@@ -33,7 +36,8 @@ var (
 		return f.Trace.OSCalls.Len() > 0 || f.Trace.MPI.Len() > 0 || f.Trace.Ops.Len() > 0
 	},
 		"nsys profile --trace=cuda,nvtx,osrt,mpi, or ProfilerActivity.CPU in torch.profiler"}
-	needReserved = Need{"allocator events with reserved bytes", func(f *facts.Facts) bool { return len(f.Trace.AllocEvents.ReservedBytes) > 0 },
+	needReserved = Need{"allocator events with reserved bytes",
+		func(f *facts.Facts) bool { return len(f.Trace.AllocEvents.ReservedBytes) > 0 },
 		"torch.profiler.profile(profile_memory=True)"}
 	needSched = Need{"context switches", func(f *facts.Facts) bool { return f.Trace.Sched.Len() > 0 },
 		"lacuna record --sample, or nsys profile --cpuctxsw=process-tree"}

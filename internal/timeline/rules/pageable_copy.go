@@ -54,16 +54,20 @@ func checkPageableCopy(c *Case, out *Findings) {
 	if !sum.n.usual() || atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.9, atMost, "%s per step are copied from pageable memory at %.1f GB/s: %s of %s with nothing else on the GPU",
-		size(sum.bytes.perStep()), sum.bytes.perStep()/max(1, sum.ns.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s of over 64 KiB per step from pageable memory", several(sum.n.perStep(), "copy", "copies")), sum.places.rows(4)...)
+	f := out.Add(0.9, atMost, "%s per step are copied from pageable memory at %.1f GB/s: %s of %s with nothing "+
+		"else on the GPU",
+		size(sum.bytes.perStep()), sum.bytes.perStep()/max(1, sum.ns.perStep()), ms(sum.exposed.perStep()),
+		ms(c.StepNs))
+	f.Because(fmt.Sprintf("%s of over 64 KiB per step from pageable memory",
+		several(sum.n.perStep(), "copy", "copies")), sum.places.rows(4)...)
 	if b := blocked.perStep(); b > 0 {
 		f.Because(fmt.Sprintf("the GPU waits %s per step while the host stages them", ms(b)))
 	}
 	f.Repair("pin")
 }
 
-// idleEndedBy is the time in which a device waited for the host to make one of the given calls, while the host was in it.
+// idleEndedBy is the time in which a device waited for the host to make one of the given calls, while the host was in
+// it.
 func (c *Case) idleEndedBy(calls map[int32]bool) *tally {
 	t := c.newTally()
 	s := c.starved()

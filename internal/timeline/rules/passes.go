@@ -17,9 +17,9 @@ type passTime struct {
 	rows      []int32
 }
 
-// passTimes divides the time of the busiest stream's device by pass: time between two pieces of work of one pass is that
-// pass's, as is the time from the last work of forward to the first of backward; time before forward is no pass's. Copies to
-// the device bring the next batch, and belong to no pass.
+// passTimes divides the time of the busiest stream's device by pass: time between two pieces of work of one pass is
+// that pass's, as is the time from the last work of forward to the first of backward; time before forward is no
+// pass's. Copies to the device bring the next batch, and belong to no pass.
 func (c *Case) passTimes() (out [facts.PassUpdate + 1]passTime) {
 	passes, w := c.Facts.Passes(), c.work()
 	window, device := c.Steps.Window(), c.Steps.Busiest.Device

@@ -50,7 +50,8 @@ Do it rarely, elsewhere, or in the background:
 func checkPeriodicStall(c *Case, out *Findings) {
 	steps := c.Steps.Steady()
 	if len(steps) < minSteps {
-		out.Cannot(fmt.Sprintf("%s: too few to recognize a stall", unit.Counted(len(steps), "step", "steps")), "more steps", "a capture of 20 steps or more")
+		out.Cannot(fmt.Sprintf("%s: too few to recognize a stall", unit.Counted(len(steps), "step", "steps")),
+			"more steps", "a capture of 20 steps or more")
 		return
 	}
 	stalls := c.stalls()
@@ -64,7 +65,8 @@ func checkPeriodicStall(c *Case, out *Findings) {
 		}
 	}
 	atMost := excess * c.PerStep
-	if len(which) == 0 || atMost < minIdleShare*c.StepNs || len(which) == 1 && (which[0] == 0 || which[0] == len(steps)-1) {
+	if len(which) == 0 || atMost < minIdleShare*c.StepNs || len(which) == 1 &&
+		(which[0] == 0 || which[0] == len(steps)-1) {
 		return
 	}
 	ran := c.onlyIn(stalls)
@@ -100,15 +102,18 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 		}
 		rows = append(rows, row)
 	}
-	f := out.Add(confidence, atMost, "%s stalls for %s: %s of the mean step of %s", howOften(which, len(steps)), what, ms(atMost), ms(c.StepNs))
+	f := out.Add(confidence, atMost, "%s stalls for %s: %s of the mean step of %s", howOften(which, len(steps)), what,
+		ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%d of %d steps are far longer than the others", len(which), len(steps)), rows...)
 	switch {
 	case ran.name != "":
 		f.Because(fmt.Sprintf("%s %s runs in those steps and not in the others", ran.kind, ran.name))
 	case cause == facts.CauseHost:
-		f.Because("the host makes no call then and is in no range or operator: Python's garbage collection looks like this, and so does anything else without a range")
+		f.Because("the host makes no call then and is in no range or operator: Python's garbage collection looks " +
+			"like this, and so does anything else without a range")
 	default:
-		f.Because("nothing with a name runs in those steps only; the GPU is then idle mostly while the host is in " + inWords(cause))
+		f.Because("nothing with a name runs in those steps only; the GPU is then idle mostly while the host is in " +
+			inWords(cause))
 	}
 	if ran.isRange {
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))
@@ -116,7 +121,8 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 	f.Repair(c.evenSteps(which))
 }
 
-// evenSteps is the change that takes out of steps, given by their place among the steady ones, what the host does beyond the usual.
+// evenSteps is the change that takes out of steps, given by their place among the steady ones, what the host does
+// beyond the usual.
 func (c *Case) evenSteps(which []int) string {
 	var steps []string
 	for _, i := range which {
@@ -220,8 +226,14 @@ func (c *Case) onlyIn(marked []bool) stranger {
 		strict  bool // whether it must not run in the other steps at all
 		each    func(add func(id model.StringID, s interval.Span))
 	}{
-		{"the range", true, false, func(add func(model.StringID, interval.Span)) { c.eachRange(class, facts.RangeUser, add) }},
-		{"the range", true, false, func(add func(model.StringID, interval.Span)) { c.eachRange(class, facts.RangeFramework, add) }},
+		{"the range", true, false, func(add func(model.StringID, interval.Span)) {
+			c.eachRange(class, facts.RangeUser,
+				add)
+		}},
+		{"the range", true, false, func(add func(model.StringID, interval.Span)) {
+			c.eachRange(class,
+				facts.RangeFramework, add)
+		}},
 		{"the operator", false, false, func(add func(model.StringID, interval.Span)) {
 			for i, id := range t.Ops.Name {
 				add(id, interval.Span{StartNs: t.Ops.StartNs[i], EndNs: t.Ops.EndNs(i)})
@@ -254,8 +266,8 @@ func (c *Case) eachRange(class []facts.RangeClass, want facts.RangeClass, add fu
 	}
 }
 
-// What runs in the stalled steps explains them if it takes a good part of what they take longer, and is strange if the other
-// steps have next to none of it.
+// What runs in the stalled steps explains them if it takes a good part of what they take longer, and is strange if
+// the other steps have next to none of it.
 const (
 	explains = 0.3
 	nextToNo = 0.1
@@ -297,7 +309,10 @@ func (c *Case) strangest(marked []bool, strict bool, each func(add func(model.St
 	if len(all) == 0 {
 		return stranger{}
 	}
-	return slices.MinFunc(all, func(a, b stranger) int { return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.name, b.name)) })
+	return slices.MinFunc(all, func(a, b stranger) int {
+		return cmp.Or(cmp.Compare(b.ns, a.ns),
+			cmp.Compare(a.name, b.name))
+	})
 }
 
 // firstStepBehind is the first steady step that ends after an instant.

@@ -60,7 +60,8 @@ func (c *Case) halfProducts() []matrixProduct {
 			}
 			p, known := sized[key]
 			if !known {
-				p = halfProduct(t.Strings.Text(key[0]), t.Strings.Text(key[1]), t.Strings.Text(key[2]), t.Strings.Text(key[3]))
+				p = halfProduct(t.Strings.Text(key[0]), t.Strings.Text(key[1]), t.Strings.Text(key[2]),
+					t.Strings.Text(key[3]))
 				sized[key] = p
 			}
 			if p.flops > 0 {
@@ -72,7 +73,8 @@ func (c *Case) halfProducts() []matrixProduct {
 	return out
 }
 
-// halfProduct is a product in 16 bits by its operator's name, shapes, types and strides; no FLOPs: it is none, or leaves a size open.
+// halfProduct is a product in 16 bits by its operator's name, shapes, types and strides; no FLOPs: it is none, or
+// leaves a size open.
 func halfProduct(name, shapes, types, strides string) matrixProduct {
 	work, why := flops.Of(flops.Op{Name: name, Shapes: shapes, Types: types, Strides: strides})
 	if why != flops.Known || work.Family != flops.Matmul || work.Dtype.Bytes() != 2 {

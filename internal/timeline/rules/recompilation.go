@@ -39,7 +39,8 @@ NVRTC once and keep the cubin.`,
 	Check:     checkRecompilation,
 }
 
-// compiling is names of ranges and operators in which PyTorch or XLA compile. Cache lookups and compiled regions run in every step.
+// compiling is names of ranges and operators in which PyTorch or XLA compile. Cache lookups and compiled regions run
+// in every step.
 var compiling = regexp.MustCompile(`(?i)dynamo_timed|compile_fx|_compile\.compile|compile_inner|entire_frame_compile|backend_?compile|inductor.*compil|xla.*compil|triton.*compil|autotun|compile_and_?run|benchmark_all_configs`)
 
 // compileCall is calls that load what was compiled, compile, or make a graph.
@@ -87,8 +88,10 @@ func checkRecompilation(c *Case, out *Findings) {
 	if atMost < minIdleShare*c.StepNs {
 		return
 	}
-	f := out.Add(0.85, atMost, "Code is compiled, or graphs are captured, in %d of %d steps: the GPU waits %s of a mean step of %s for it", len(which), len(idle.byStep), ms(atMost), ms(c.StepNs))
-	f.Because(fmt.Sprintf("what compiles, loads or captures after the start-up steps, %s", times(n)), what.allRows(4)...)
+	f := out.Add(0.85, atMost, "Code is compiled, or graphs are captured, in %d of %d steps: the GPU waits %s of a "+
+		"mean step of %s for it", len(which), len(idle.byStep), ms(atMost), ms(c.StepNs))
+	f.Because(fmt.Sprintf("what compiles, loads or captures after the start-up steps, %s", times(n)),
+		what.allRows(4)...)
 	if name := c.longestRange(marks); name != "" {
 		f.Repair("drop-range:" + regexp.QuoteMeta(name))
 	}
@@ -137,7 +140,8 @@ func (c *Case) compileMarks() map[model.ThreadRow][]mark {
 				}
 			}
 			if judged[id] > 0 && startNs < window.EndNs && endNs > window.StartNs {
-				out[th] = append(out[th], mark{t.Strings.Text(id), interval.Span{StartNs: startNs, EndNs: endNs}, isCall})
+				out[th] = append(out[th], mark{t.Strings.Text(id), interval.Span{StartNs: startNs, EndNs: endNs},
+					isCall})
 			}
 		}
 	}

@@ -47,12 +47,16 @@ func checkRecompute(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.9, c.perStep(ns), "Backward runs %.0f %% of forward again: %s of %s, to save memory", 100*float64(len(rows))/float64(forward), ms(c.perStep(ns)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s of %s forward kernels per step are launched again in backward, in the same order and on the same grids: %.1f %% of the step",
-		number(float64(len(rows))*c.PerStep), number(float64(forward)*c.PerStep), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	f := out.Add(0.9, c.perStep(ns), "Backward runs %.0f %% of forward again: %s of %s, to save memory",
+		100*float64(len(rows))/float64(forward), ms(c.perStep(ns)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("%s of %s forward kernels per step are launched again in backward, in the same order and "+
+		"on the same grids: %.1f %% of the step",
+		number(float64(len(rows))*c.PerStep), number(float64(forward)*c.PerStep), 100*c.shareOfStep(ns)),
+		c.kernelRows(rows)...)
 }
 
-// recomputed is the kernels launched in backward that repeat a stretch of their step's forward, and how many forward has.
+// recomputed is the kernels launched in backward that repeat a stretch of their step's forward, and how many forward
+// has.
 func (c *Case) recomputed() (rows []int32, forward int) {
 	passes := c.Facts.Passes()
 	if !passes.Trains {

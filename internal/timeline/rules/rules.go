@@ -25,7 +25,8 @@ type Rule struct {
 	RefutedBy string // what would show that the diagnosis is wrong
 	Standing  Standing
 
-	// After is the rules whose findings this one looks at (Findings.Of): they judge first. They themselves come after none.
+	// After is the rules whose findings this one looks at (Findings.Of): they judge first. They themselves come after
+	// none.
 	After []*Rule
 
 	Check func(c *Case, out *Findings)
@@ -38,7 +39,8 @@ type Standing uint8
 const (
 	CostsTime Standing = iota // priced in ms of the step, dropped if the repair buys nothing
 	CostsElse                 // costs memory or money, or is only worth knowing: judged by presence
-	Limit                     // no fault, but what bounds a step in which nothing is worth fixing: withheld beside what is
+	// no fault, but what bounds a step in which nothing is worth fixing: withheld beside what is
+	Limit
 )
 
 // A Need is something that a capture must hold, with the command that records it.
@@ -113,7 +115,8 @@ func (o *Findings) Of(r *Rule) []Finding {
 
 // Add adds a finding and returns it for what is still to be said.
 func (o *Findings) Add(confidence float64, atMostNs float64, title string, args ...any) *Finding {
-	o.All = append(o.All, Finding{Rule: o.rule, Title: fmt.Sprintf(title, args...), AtMostNs: atMostNs, Confidence: confidence})
+	o.All = append(o.All, Finding{Rule: o.rule, Title: fmt.Sprintf(title, args...), AtMostNs: atMostNs,
+		Confidence: confidence})
 	return &o.All[len(o.All)-1]
 }
 
@@ -136,7 +139,8 @@ func (f *Finding) Repair(changes ...string) *Finding {
 
 // NewCase looks at a capture over its steps.
 func NewCase(f *facts.Facts, steps *facts.Steps) *Case {
-	c := &Case{Facts: f, Trace: f.Trace, Steps: steps, PerStep: 1 / float64(max(1, len(steps.Steady()))), Idle: make(map[string]int64), memo: new(memo)}
+	c := &Case{Facts: f, Trace: f.Trace, Steps: steps, PerStep: 1 / float64(max(1, len(steps.Steady()))),
+		Idle: make(map[string]int64), memo: new(memo)}
 	window := steps.Window()
 	c.StepNs = float64(window.LenNs()) * c.PerStep
 	devices := f.Idleness(window)
@@ -155,7 +159,8 @@ func Run(c *Case, list []*Rule) *Findings {
 	all := &Findings{}
 	for _, r := range list {
 		if need := lacks(c.Facts, r); need != nil {
-			all.Abstained = append(all.Abstained, Abstention{r, "the capture has no " + need.Name, need.Name, need.Try, true})
+			all.Abstained = append(all.Abstained, Abstention{r, "the capture has no " + need.Name, need.Name, need.Try,
+				true})
 			continue
 		}
 		out := found[r]
@@ -168,8 +173,8 @@ func Run(c *Case, list []*Rule) *Findings {
 	return all
 }
 
-// judged is what each rule finds. One that lacks what it needs judges only if another comes after it: what it then finds is
-// not shown, but no rule may say that all is well beside it.
+// judged is what each rule finds. One that lacks what it needs judges only if another comes after it: what it then
+// finds is not shown, but no rule may say that all is well beside it.
 func judged(c *Case, list []*Rule) map[*Rule]*Findings {
 	found, lookedAt := make(map[*Rule]*Findings, len(list)), make(map[*Rule]bool)
 	for _, r := range list {

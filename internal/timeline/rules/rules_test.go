@@ -55,7 +55,8 @@ func only(rule *Rule, all *Findings) *Findings {
 func format(all *Findings) string {
 	var b strings.Builder
 	for _, f := range all.All {
-		fmt.Fprintf(&b, "%s | %.2f | at most %.0f ns | %s | %s\n", f.Rule.ID, f.Confidence, f.AtMostNs, strings.Join(f.Changes, " "), f.Title)
+		fmt.Fprintf(&b, "%s | %.2f | at most %.0f ns | %s | %s\n", f.Rule.ID, f.Confidence, f.AtMostNs,
+			strings.Join(f.Changes, " "), f.Title)
 		for _, e := range f.Evidence {
 			fmt.Fprintf(&b, "  %s\n", e.Text)
 			for _, row := range e.Rows {
@@ -72,7 +73,8 @@ func format(all *Findings) string {
 // TestDocuments: every rule says what it is, when it is wrong, what to do and what would refute it.
 func TestDocuments(t *testing.T) {
 	for _, r := range All {
-		for name, text := range map[string]string{"Title": r.Title, "Since": r.Since, "Doc": r.Doc, "Limits": r.Limits, "Fix": r.Fix, "Confirm": r.Confirm, "RefutedBy": r.RefutedBy} {
+		for name, text := range map[string]string{"Title": r.Title, "Since": r.Since, "Doc": r.Doc, "Limits": r.Limits,
+			"Fix": r.Fix, "Confirm": r.Confirm, "RefutedBy": r.RefutedBy} {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s: no %s", r.ID, name)
 			}

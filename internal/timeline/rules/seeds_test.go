@@ -11,7 +11,8 @@ import (
 	"lacuna/internal/base/golden"
 )
 
-// A seed is a row of the tables of symptoms, causes and fixes that this project started from, beside the rules that find it.
+// A seed is a row of the tables of symptoms, causes and fixes that this project started from, beside the rules that
+// find it.
 type seed struct {
 	symptom string   // the row's first cell
 	rules   []string // of this shelf
@@ -48,7 +49,8 @@ var seeds = []seed{
 	{"Throughput does not scale with GPUs", []string{"comm_exposed", "comm_straggler", "comm_many_small"}, ""},
 	{"Many tiny GPU kernels (< 10 us each)", []string{"launch_bound", "looped_optimizer"}, ""},
 	{"OOM despite small model", []string{"memory_fragmentation", "memory_growth"}, ""},
-	{"Forward pass slower than expected", []string{"unfused_attention", "unfused_elementwise", "tensor_cores_idle", "layout_conversion", "misaligned_shapes", "dominant_kernel"}, ""},
+	{"Forward pass slower than expected", []string{"unfused_attention", "unfused_elementwise", "tensor_cores_idle",
+		"layout_conversion", "misaligned_shapes", "dominant_kernel"}, ""},
 	{"Training slower after adding logging", []string{"host_sync", "forward_heavy"}, ""},
 	{"First epoch much slower", []string{"cold_start"}, ""},
 	{"Memory grows over time", []string{"memory_growth"}, ""},

@@ -84,8 +84,11 @@ func checkStreamSerialization(c *Case, out *Findings) {
 		if atMost < minIdleShare*c.StepNs {
 			continue
 		}
-		f := out.Add(0.7, atMost, "%d streams of GPU %d serialize, with %s changes per step: %.0f %% of the %s that could overlap does", len(busy), b.Device, number(turns), 100*float64(overlapped)/max(1, float64(couldNs)), ms(float64(couldNs)*c.PerStep))
-		f.Because(fmt.Sprintf("at %.0f %% of the changes the next work was already queued, so a late launch does not explain it", 100*queued/turns), names...)
+		f := out.Add(0.7, atMost, "%d streams of GPU %d serialize, with %s changes per step: %.0f %% of the %s "+
+			"that could overlap does", len(busy), b.Device, number(turns),
+			100*float64(overlapped)/max(1, float64(couldNs)), ms(float64(couldNs)*c.PerStep))
+		f.Because(fmt.Sprintf("at %.0f %% of the changes the next work was already queued, so a late launch does "+
+			"not explain it", 100*queued/turns), names...)
 		f.Because(why)
 		if waits > 0 {
 			f.Repair("drop-stream-waits")

@@ -137,7 +137,8 @@ func (t *tally) everyStep() (perStep float64, steps int) {
 // share is perStep of the mean step, 0 to 1, of a tally of ns.
 func (t *tally) share() float64 { return t.perStep() / max(1, t.c.StepNs) }
 
-// usual says whether at least half of the steps that are no stalls have some of it: what a loop does, not what happens to it.
+// usual says whether at least half of the steps that are no stalls have some of it: what a loop does, not what
+// happens to it.
 func (t *tally) usual() bool {
 	n := 0
 	for i, v := range t.byStep {

@@ -39,13 +39,14 @@ accumulation (CUBLAS_COMPUTE_32F).`,
 }
 
 const (
-	// minProductNs is the duration from which tensor cores make a product shorter: a kernel of any size takes 2 to 4 µs, and
-	// under 10 µs even the FP32 one does not fill the device (50 TFLOP/s times 10 µs are 0.5 GFLOP, which is 800³).
+	// minProductNs is the duration from which tensor cores make a product shorter: a kernel of any size takes 2 to 4
+	// µs, and under 10 µs even the FP32 one does not fill the device (50 TFLOP/s times 10 µs are 0.5 GFLOP, which is
+	// 800³).
 	minProductNs = 10_000
 	// minUnitRatio is how much faster matrix units must be to be worth a change of precision.
 	minUnitRatio = 2
-	// minOldRatio is the same for devices without TF32: vector units of some take 16 bits at twice the rate of FP32 (P100,
-	// GTX 16), which is no tensor core. Volta's and Turing's are 4 to 8 times as fast.
+	// minOldRatio is the same for devices without TF32: vector units of some take 16 bits at twice the rate of FP32
+	// (P100, GTX 16), which is no tensor core. Volta's and Turing's are 4 to 8 times as fast.
 	minOldRatio = 3
 )
 
@@ -65,15 +66,20 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	}
 	peak, known := c.peak()
 	if !known {
-		out.Cannot(fmt.Sprintf("FP32 GEMMs take %.0f %% of the step, but whether this GPU (%s) has tensor cores is unknown", 100*c.shareOfStep(ns), c.deviceNames()), "a GPU in the table of peaks", "nsys profile, or torch.profiler, which both record the GPU's name; docs/peaks.md lists the known ones")
+		out.Cannot(fmt.Sprintf("FP32 GEMMs take %.0f %% of the step, but whether this GPU (%s) has tensor cores is "+
+			"unknown", 100*c.shareOfStep(ns), c.deviceNames()), "a GPU in the table of peaks",
+			"nsys profile, or torch.profiler, which both record the GPU's name; docs/peaks.md lists the known ones")
 		return
 	}
 	unit, ratio := fasterUnit(peak)
 	if ratio < minUnitRatio || peak.TF32 == 0 && ratio < minOldRatio {
 		return // it has none: nothing idles
 	}
-	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "FP32 GEMMs take %s of %s; the tensor cores of this %s, up to %.0f times as fast, are idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
-	f.Because(fmt.Sprintf("%s per step in FP32 on the CUDA cores: %.1f %% of the step; %s peaks at %.0f times the FP32 rate", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio), c.kernelRows(rows)...)
+	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "FP32 GEMMs take %s of %s; the tensor cores of this %s, up to "+
+		"%.0f times as fast, are idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
+	f.Because(fmt.Sprintf("%s per step in FP32 on the CUDA cores: %.1f %% of the step; %s peaks at %.0f times the "+
+		"FP32 rate", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio),
+		c.kernelRows(rows)...)
 	f.Repair("tensor-cores")
 }
 
@@ -110,5 +116,6 @@ func (c *Case) deviceNames() string {
 
 // matrixWork says whether a kernel computes products of matrices, of whatever kind.
 func matrixWork(k facts.KernelKind) bool {
-	return k.Class == facts.ClassGEMM || k.Class == facts.ClassGEMMTail || k.Class == facts.ClassConvolution || k.Class == facts.ClassAttention
+	return k.Class == facts.ClassGEMM || k.Class == facts.ClassGEMMTail || k.Class == facts.ClassConvolution ||
+		k.Class == facts.ClassAttention
 }

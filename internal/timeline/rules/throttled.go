@@ -117,7 +117,9 @@ func (c *Case) samplesAtWork(track, device uint32) (working []float64, highest f
 func (h *held) clock(name string, working []float64, highest float64) {
 	if median := working[(len(working)-1)/2]; median < (1-clockDrop)*highest {
 		h.share = median / highest
-		h.because = append(h.because, fmt.Sprintf("%s: %g in the median of %d samples while kernels run, %g at its highest", name, median, len(working), highest))
+		h.because = append(h.because, fmt.Sprintf(
+			"%s: %g in the median of %d samples while kernels run, %g at its highest", name, median, len(working),
+			highest))
 	}
 }
 
@@ -130,7 +132,8 @@ func (h *held) throttle(name string, working []float64) {
 	}
 	if float64(set) >= throttleShare*float64(len(working)) {
 		h.reasons = append(h.reasons, strings.TrimPrefix(name, "throttle: "))
-		h.because = append(h.because, fmt.Sprintf("%s is set in %d of %d samples while kernels run", name, set, len(working)))
+		h.because = append(h.because, fmt.Sprintf("%s is set in %d of %d samples while kernels run", name, set,
+			len(working)))
 	}
 }
 
@@ -139,7 +142,8 @@ func (h *held) tell(out *Findings) {
 	var f *Finding
 	switch {
 	case h.share > 0 && by != "":
-		f = out.Add(0.8, 0, "The GPU runs at %.0f %% of its highest clock in this capture, throttled by %s", 100*h.share, by)
+		f = out.Add(0.8, 0, "The GPU runs at %.0f %% of its highest clock in this capture, throttled by %s",
+			100*h.share, by)
 	case h.share > 0:
 		f = out.Add(0.6, 0, "The GPU runs at %.0f %% of its highest clock in this capture", 100*h.share)
 	case by != "":

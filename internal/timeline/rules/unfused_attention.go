@@ -54,9 +54,11 @@ func checkUnfusedAttention(c *Case, out *Findings) {
 	if c.shareOfStep(c.unionNs(between)) < minWorkShare {
 		return
 	}
-	f := out.Add(0.9, c.perStep(ns), "Unfused attention %s times per step: %s of %s, of which %s around the GEMMs", number(float64(len(regions))*c.PerStep),
+	f := out.Add(0.9, c.perStep(ns), "Unfused attention %s times per step: %s of %s, of which %s around the GEMMs",
+		number(float64(len(regions))*c.PerStep),
 		ms(c.perStep(ns)), ms(c.StepNs), ms(c.perStep(c.unionNs(between))))
-	f.Because(fmt.Sprintf("a softmax between two GEMMs, %s times per step (%s of them in backward)", number(float64(len(regions))*c.PerStep), number(float64(backward)*c.PerStep)), c.regionRows(regions)...)
+	f.Because(fmt.Sprintf("a softmax between two GEMMs, %s times per step (%s of them in backward)",
+		number(float64(len(regions))*c.PerStep), number(float64(backward)*c.PerStep)), c.regionRows(regions)...)
 	f.Because("kernels between the GEMMs, which move the scores", c.kernelRows(between)...)
 	f.Repair("fuse-attention")
 }
@@ -64,7 +66,8 @@ func checkUnfusedAttention(c *Case, out *Findings) {
 func (c *Case) regionRows(regions [][]int32) []string {
 	var out []string
 	for _, region := range regions[:min(len(regions), 3)] {
-		out = append(out, fmt.Sprintf("%d kernels from %s, %s", len(region), c.startText(region[0]), ms(float64(c.sumNs(region)))))
+		out = append(out, fmt.Sprintf("%d kernels from %s, %s", len(region), c.startText(region[0]),
+			ms(float64(c.sumNs(region)))))
 	}
 	return out
 }

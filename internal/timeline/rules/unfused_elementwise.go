@@ -31,7 +31,8 @@ Let the compiler fuse the chain, or write it as one kernel:
 
     chain = torch.compile(chain)          # or the whole model: model = torch.compile(model)
     y = F.gelu(x, approximate="tanh")     # a library operator in place of its formula`,
-	FixC:      `Write one kernel that loads each operand once, computes the whole expression in registers and stores the result.`,
+	FixC: `
+Write one kernel that loads each operand once, computes the whole expression in registers and stores the result.`,
 	Confirm:   `One kernel replaces the chain and takes about as long as its longest kernel did.`,
 	RefutedBy: `The chain is interrupted: the host reads a value of it, or a reduction is in between.`,
 	Check:     checkUnfusedElementwise,
@@ -56,9 +57,13 @@ func checkUnfusedElementwise(c *Case, out *Findings) {
 	for _, ch := range chains {
 		longest = max(longest, len(ch))
 	}
-	f := out.Add(0.85, c.perStep(saved), "%s per step move the same data through DRAM again: %s of %s", several(float64(len(all))*c.PerStep, "pointwise kernel", "pointwise kernels"), ms(c.perStep(c.sumNs(all))), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s per step, of up to %d kernels on as many elements; without the longest of each chain they take %s per step (%.1f %%)",
-		several(float64(len(chains))*c.PerStep, "chain", "chains"), longest, ms(c.perStep(saved)), 100*c.shareOfStep(saved)), c.chainRows(chains)...)
+	f := out.Add(0.85, c.perStep(saved), "%s per step move the same data through DRAM again: %s of %s",
+		several(float64(len(all))*c.PerStep, "pointwise kernel", "pointwise kernels"), ms(c.perStep(c.sumNs(all))),
+		ms(c.StepNs))
+	f.Because(fmt.Sprintf("%s per step, of up to %d kernels on as many elements; without the longest of each chain "+
+		"they take %s per step (%.1f %%)",
+		several(float64(len(chains))*c.PerStep, "chain", "chains"), longest, ms(c.perStep(saved)),
+		100*c.shareOfStep(saved)), c.chainRows(chains)...)
 	f.Because("the kernels of these chains", c.kernelRows(all)...)
 	f.Repair("fuse:elementwise")
 }
@@ -85,7 +90,8 @@ func (c *Case) chains() [][]int32 {
 		}
 		for _, r := range rows {
 			k := c.kind(r)
-			if k.Class != facts.ClassPointwise && k.Class != facts.ClassCast || c.durNs(r) < minMovingNs || passes.Of[r] == facts.PassUpdate || taken[r] {
+			if k.Class != facts.ClassPointwise && k.Class != facts.ClassCast || c.durNs(r) < minMovingNs ||
+				passes.Of[r] == facts.PassUpdate || taken[r] {
 				end()
 				continue
 			}
@@ -115,7 +121,8 @@ func (c *Case) chainRows(chains [][]int32) []string {
 	var out []string
 	for _, ch := range sorted[:min(len(sorted), maxRows)] {
 		n, _ := c.elements(ch[0])
-		text := fmt.Sprintf("%d kernels, %s, at %s, on about %s elements", len(ch), ms(float64(c.sumNs(ch))), c.startText(ch[0]), unit.FormatCount(int64(n)))
+		text := fmt.Sprintf("%d kernels, %s, at %s, on about %s elements", len(ch), ms(float64(c.sumNs(ch))),
+			c.startText(ch[0]), unit.FormatCount(int64(n)))
 		if owner := c.ownerOf(ch[0]); owner != "" {
 			text += ": from " + owner
 			if last := c.ownerOf(ch[len(ch)-1]); last != owner {

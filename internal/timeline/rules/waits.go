@@ -81,7 +81,8 @@ func (c *Case) waits() []wait {
 			out[st.wait].EndNs, out[st.wait].last = w.EndNs, w.last
 			st.copy, st.wait = -1, -1
 		case cause == facts.CauseSync:
-			if st.copy >= 0 && !strings.Contains(c.Facts.CallName(int32(i)), "DeviceSynchronize") && !strings.Contains(c.Facts.CallName(int32(i)), "CtxSynchronize") {
+			if st.copy >= 0 && !strings.Contains(c.Facts.CallName(int32(i)), "DeviceSynchronize") &&
+				!strings.Contains(c.Facts.CallName(int32(i)), "CtxSynchronize") {
 				w.bytes = c.copyBytes(st.copy)
 				switch kind := c.copyKind(st.copy); {
 				case kind == model.CopyDtoH:
@@ -127,8 +128,9 @@ func (c *Case) place(call int32) string {
 
 // A waitCost is what waits cost: each part by step, in ns.
 type waitCost struct {
-	count, drained          *tally // how many waits, and how many left the device with nothing queued
-	waited, behind, restart *tally // the host in them; its work right behind reads, and to the next launch, with the device idle
+	count, drained *tally // how many waits, and how many left the device with nothing queued
+	// the host in them; its work right behind reads, and to the next launch, with the device idle
+	waited, behind, restart *tally
 	copied                  *tally // the device in the copies that were waited for, with nothing else on it
 	places                  *groups
 	reads, all              float64
@@ -137,7 +139,8 @@ type waitCost struct {
 
 // costOf adds up the waits that want picks. Those behind which the device has work cost nothing.
 func (c *Case) costOf(want func(w wait) bool) *waitCost {
-	k := &waitCost{c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newGroups(), 0, 0, make(map[int32]bool)}
+	k := &waitCost{c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newGroups(),
+		0, 0, make(map[int32]bool)}
 	s := c.starved()
 	calls := make(map[int32]bool)
 	for _, w := range c.waits() {

@@ -3,9 +3,11 @@ package rules
 import "strings"
 
 // inCapture says "in the capture" where a text says "per step".
-var inCapture = strings.NewReplacer(" per step", " in the capture", " of the step", " of the capture", "in every step", "again")
+var inCapture = strings.NewReplacer(" per step", " in the capture", " of the step", " of the capture", "in every step",
+	"again")
 
-// ofCapture rewords findings about a capture in which no steps were found: it is taken as one step, and called what it is.
+// ofCapture rewords findings about a capture in which no steps were found: it is taken as one step, and called what
+// it is.
 func (o *Findings) ofCapture() {
 	for i := range o.All {
 		f := &o.All[i]

@@ -39,10 +39,11 @@ Use more workers, or give each less work, and pin the batches:
 
 Decode and augment on the GPU (nvJPEG, DALI, torchvision.transforms.v2 on CUDA tensors), store what can be decoded
 once, and set torch.set_num_threads(1) in the workers so that they do not compete for cores.`,
-	FixC:      `Add producer threads, deepen the ring of buffers, or move the work to the GPU.`,
-	Confirm:   `The wait before the copy disappears, and the workers' queue is not empty when the loop asks.`,
-	RefutedBy: `With twice the workers the wait is as long: their source (disk, network, a lock) or the transfer is the limit.`,
-	Check:     checkWorkerBound,
+	FixC:    `Add producer threads, deepen the ring of buffers, or move the work to the GPU.`,
+	Confirm: `The wait before the copy disappears, and the workers' queue is not empty when the loop asks.`,
+	RefutedBy: `
+With twice the workers the wait is as long: their source (disk, network, a lock) or the transfer is the limit.`,
+	Check: checkWorkerBound,
 }
 
 // minWaits is in how many steps the loop must wait: once is an accident.
@@ -55,14 +56,17 @@ func checkWorkerBound(c *Case, out *Findings) {
 		if confidence == 0 || steps < minWaits || perStep < minIdleShare*c.StepNs {
 			continue
 		}
-		f := out.Add(confidence, perStep, "The GPU waits %s of %s per step for batches that loader workers have not finished", ms(perStep), ms(c.StepNs))
-		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host waits %s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
+		f := out.Add(confidence, perStep, "The GPU waits %s of %s per step for batches that loader workers have "+
+			"not finished", ms(perStep), ms(c.StepNs))
+		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host waits "+
+			"%s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
 			c.pauseRows(s.longest, 3)...)
 		f.Because(why)
 	}
 }
 
-// waitsForBatches is how sure it is that the host waits at a site for batches that others make, and why; 0: it does not.
+// waitsForBatches is how sure it is that the host waits at a site for batches that others make, and why; 0: it does
+// not.
 func (c *Case) waitsForBatches(s *site) (confidence float64, why string) {
 	loads := s.rangeName != "" && saysLoading(s.rangeName)
 	switch {
@@ -76,7 +80,8 @@ func (c *Case) waitsForBatches(s *site) (confidence float64, why string) {
 		return 0, ""
 	}
 	if shortest, longest := c.extent(s); longest > 0 {
-		return 0.6, fmt.Sprintf("the range %s takes %s to %s: making batches takes about as long each time, taking them from a queue waits only when it is empty", s.rangeName, ms(shortest), ms(longest))
+		return 0.6, fmt.Sprintf("the range %s takes %s to %s: making batches takes about as long each time, taking "+
+			"them from a queue waits only when it is empty", s.rangeName, ms(shortest), ms(longest))
 	}
 	return 0, ""
 }
@@ -89,15 +94,16 @@ func (s *site) waitsWhere() string {
 	return s.name // before memcpy HtoD
 }
 
-// A range takes from a queue if, of so many runs of it, two are so many times the shortest. Loaders that work on the thread vary by
-// 5 to 20 % (corpus), but for an accident; a queue that has a batch gives it in some 0.05 ms.
+// A range takes from a queue if, of so many runs of it, two are so many times the shortest. Loaders that work on the
+// thread vary by 5 to 20 % (corpus), but for an accident; a queue that has a batch gives it in some 0.05 ms.
 const (
 	minRuns    = 4
 	minWaited  = 2
 	unlikeRuns = 10
 )
 
-// extent is the shortest and the longest of the runs of a site's range behind start-up, in ns; 0 if they are about alike or few.
+// extent is the shortest and the longest of the runs of a site's range behind start-up, in ns; 0 if they are about
+// alike or few.
 func (c *Case) extent(s *site) (shortest, longest float64) {
 	if s.rangeID == 0 {
 		return 0, 0

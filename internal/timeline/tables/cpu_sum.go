@@ -50,7 +50,8 @@ func fillCPUSum(in []*facts.Facts, args Args, out *Rows) error {
 		}
 	}
 	if total == 0 {
-		return &MissingError{"cpu_sum", "samples of the CPU with stacks", "record with lacuna record --sample or nsys profile --sample=process-tree"}
+		return &MissingError{"cpu_sum", "samples of the CPU with stacks",
+			"record with lacuna record --sample or nsys profile --sample=process-tree"}
 	}
 	functions := cpuFunctions(&t.Frames, own)
 	slices.SortFunc(functions, func(a, b *cpuFunction) int {
@@ -59,10 +60,12 @@ func fillCPUSum(in []*facts.Facts, args Args, out *Rows) error {
 			own, all = all, own
 		}
 		return cmp.Or(own, all,
-			cmp.Compare(t.Strings.Text(a.symbol), t.Strings.Text(b.symbol)), cmp.Compare(t.Strings.Text(a.module), t.Strings.Text(b.module)))
+			cmp.Compare(t.Strings.Text(a.symbol), t.Strings.Text(b.symbol)),
+			cmp.Compare(t.Strings.Text(a.module), t.Strings.Text(b.module)))
 	})
 	for _, f := range functions {
-		out.Add(Float(100*float64(f.own)/float64(total)), Float(100*float64(f.all)/float64(total)), Int(f.own), Int(f.all),
+		out.Add(Float(100*float64(f.own)/float64(total)), Float(100*float64(f.all)/float64(total)), Int(f.own),
+			Int(f.all),
 			Str(t.Strings.Text(f.symbol)), Str(t.Strings.Text(f.module)))
 	}
 	return nil

@@ -50,7 +50,8 @@ func fillCUDAAPITrace(in []*facts.Facts, _ Args, out *Rows) error {
 				priority = Int(th.Priority)
 			}
 		}
-		out.Add(Int(start), Int(c.DurNs[i]), Str(apiName(t.Strings.Text(c.Name[i]))), result, corr, pid, tid, priority, thread)
+		out.Add(Int(start), Int(c.DurNs[i]), Str(apiName(t.Strings.Text(c.Name[i]))), result, corr, pid, tid, priority,
+			thread)
 	}
 	return nil
 }

@@ -17,8 +17,9 @@ One row for each kernel name, grid and block: launches of one kernel with other 
 other times. Time is a share of the kernels listed, not of wall time.
 
 Rows are ordered by Total Time, largest first; equal ones by Instances, smallest first, then by name, grid and block.`,
-	Origin:   "nsys stats cuda_gpu_kern_gb_sum",
-	Columns:  timeColumns("Instances", "executions of the kernel with this grid and block", gridColumn, blockColumn, kernelName),
+	Origin: "nsys stats cuda_gpu_kern_gb_sum",
+	Columns: timeColumns("Instances", "executions of the kernel with this grid and block", gridColumn, blockColumn,
+		kernelName),
 	Args:     kernelNameArgs,
 	Needs:    model.PartKernels | model.PartLaunchConfig,
 	ArgsNeed: kernelNamesNeed,

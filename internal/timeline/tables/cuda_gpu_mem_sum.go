@@ -61,9 +61,11 @@ func needMemory(table string, t *model.Trace) error {
 // copyLabels is how NVIDIA names the kinds of copies. A file's own labels go before.
 var copyLabels = map[model.CopyKind]string{
 	model.CopyUnknown: "Unknown", model.CopyHtoD: "Host-to-Device", model.CopyDtoH: "Device-to-Host",
-	model.CopyHtoA: "Host-to-Array", model.CopyAtoH: "Array-to-Host", 5: "Array-to-Array", 6: "Array-to-Device", 7: "Device-to-Array",
+	model.CopyHtoA: "Host-to-Array", model.CopyAtoH: "Array-to-Host", 5: "Array-to-Array", 6: "Array-to-Device",
+	7:              "Device-to-Array",
 	model.CopyDtoD: "Device-to-Device", model.CopyHtoH: "Host-to-Host", model.CopyPtoP: "Peer-to-Peer",
-	model.CopyUMHtoD: "Unified Host-to-Device", model.CopyUMDtoH: "Unified Device-to-Host", model.CopyUMDtoD: "Unified Device-to-Device",
+	model.CopyUMHtoD: "Unified Host-to-Device", model.CopyUMDtoH: "Unified Device-to-Host",
+	model.CopyUMDtoD: "Unified Device-to-Device",
 }
 
 // copyOperation is the name of copy i: its kind as the file, or NVIDIA, calls it.

@@ -42,7 +42,8 @@ Rows are ordered by Total Time, largest first, then by name.`,
 
 var (
 	categoryColumn  = Column{"Category", unit.Text, "CUDA_KERNEL, MEMORY_OPER or CUDA_API"}
-	operationColumn = Column{"Operation", unit.Text, "name of the kernel, kind of the memory operation, or name of the function"}
+	operationColumn = Column{"Operation", unit.Text,
+		"name of the kernel, kind of the memory operation, or name of the function"}
 )
 
 func fillCUDAGPUSum(in []*facts.Facts, args Args, out *Rows) error {
@@ -79,7 +80,8 @@ func fillMixed(table string, f *facts.Facts, args Args, calls bool, out *Rows) e
 		}
 	}
 	names, mem := nameKernels(f, args), memoryOps(t)
-	add("CUDA_KERNEL", summarize(names.of, t.Kernels.DurNs, len(names.text)), func(g int) string { return names.text[g] })
+	add("CUDA_KERNEL", summarize(names.of, t.Kernels.DurNs, len(names.text)),
+		func(g int) string { return names.text[g] })
 	add("MEMORY_OPER", summarize(mem.of, memoryNs(t), len(mem.text)), func(g int) string { return mem.text[g] })
 	if withCalls {
 		add("CUDA_API", summarize(t.Calls.Name, t.Calls.DurNs, t.Strings.Len()), func(g int) string {

@@ -156,7 +156,8 @@ func (x *gpuTrace) kernel(i int) {
 
 func (x *gpuTrace) copy(i int) {
 	c := &x.t.Copies
-	x.add(&c.Activity, i, memoryCells(c.Bytes, i, c.DurNs[i], memKindCell(c.Src, i), memKindCell(c.Dst, i)), copyOperation(x.t, i))
+	x.add(&c.Activity, i, memoryCells(c.Bytes, i, c.DurNs[i], memKindCell(c.Src, i), memKindCell(c.Dst, i)),
+		copyOperation(x.t, i))
 }
 
 func (x *gpuTrace) set(i int) {

@@ -174,7 +174,8 @@ func execOrder(t *model.Trace, keys []execGroup, totals []summary, apis []string
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
 		x, y := keys[a], keys[b]
-		return cmp.Or(cmp.Compare(totals[b].mean(), totals[a].mean()), compareThreads(t, x.thread, y.thread), cmp.Compare(x.device, y.device),
+		return cmp.Or(cmp.Compare(totals[b].mean(), totals[a].mean()), compareThreads(t, x.thread, y.thread),
+			cmp.Compare(x.device, y.device),
 			cmp.Compare(apis[x.api], apis[y.api]), names.compare(x.kernel, y.kernel))
 	})
 	return order

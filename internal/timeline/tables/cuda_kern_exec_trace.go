@@ -59,7 +59,8 @@ func fillCUDAKernExecTrace(in []*facts.Facts, args Args, out *Rows) error {
 		pid, tid := threadCells(t, c.Thread[call])
 		out.Add(Int(c.StartNs[call]), Int(c.DurNs[call]), queueStart, queueDur, Int(k.StartNs[i]), Int(k.DurNs[i]),
 			Int(max(k.EndNs(i), c.EndNs(call))-c.StartNs[call]), pid, tid, deviceCell(at(k.Device, i, model.NoDevice)),
-			Str(apiName(t.Strings.Text(c.Name[call]))), dims(gridOf(k, i)), dims(blockOf(k, i)), Str(names.text[names.of[i]]))
+			Str(apiName(t.Strings.Text(c.Name[call]))), dims(gridOf(k, i)), dims(blockOf(k, i)),
+			Str(names.text[names.of[i]]))
 	}
 	return nil
 }

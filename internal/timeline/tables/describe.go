@@ -42,7 +42,8 @@ func (d description) cells() []Cell {
 	if !math.IsNaN(d.Std) {
 		std = Float(d.Std)
 	}
-	return []Cell{Int(d.Count), Float(d.Mean), std, Float(d.Min), Float(d.Q1), Float(d.Median), Float(d.Q3), Float(d.Max)}
+	return []Cell{Int(d.Count), Float(d.Mean), std, Float(d.Min), Float(d.Q1), Float(d.Median), Float(d.Q3),
+		Float(d.Max)}
 }
 
 // describedAs is the columns of a description of what.

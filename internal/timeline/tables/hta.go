@@ -31,7 +31,8 @@ type htaRank struct {
 	rows []uint32 // of work, those that count
 }
 
-// htaRanks prepares the inputs, ordered by rank. A job without GPU work is no error: it has no rows, and a note says why.
+// htaRanks prepares the inputs, ordered by rank. A job without GPU work is no error: it has no rows, and a note says
+// why.
 func htaRanks(in []*facts.Facts, out *Rows) []htaRank {
 	var ranks []htaRank
 	var leftOut, work int
@@ -42,11 +43,13 @@ func htaRanks(in []*facts.Facts, out *Rows) []htaRank {
 		work += w.Len()
 	}
 	if work == 0 {
-		out.Notes = append(out.Notes, "no GPU work: record with activities CPU and CUDA (torch.profiler), or nsys profile --trace=cuda")
+		out.Notes = append(out.Notes, "no GPU work: record with activities CPU and CUDA (torch.profiler), or nsys "+
+			"profile --trace=cuda")
 	}
 	slices.SortStableFunc(ranks, func(a, b htaRank) int { return cmp.Compare(a.rank, b.rank) })
 	if leftOut > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d pieces of GPU work belong to the last ProfilerStep and are left out", leftOut, work))
+		out.Notes = append(out.Notes, fmt.Sprintf(
+			"%d of %d pieces of GPU work belong to the last ProfilerStep and are left out", leftOut, work))
 	}
 	return ranks
 }
@@ -55,7 +58,8 @@ func htaRanks(in []*facts.Facts, out *Rows) []htaRank {
 func noteCalls(ranks []htaRank, out *Rows) {
 	for _, r := range ranks {
 		if len(out.Rows) == 0 && len(r.rows) > 0 {
-			out.Notes = append(out.Notes, "no calls that launched GPU work: record CUDA's API calls too (activity CPU of torch.profiler)")
+			out.Notes = append(out.Notes, "no calls that launched GPU work: record CUDA's API calls too (activity "+
+				"CPU of torch.profiler)")
 			return
 		}
 	}
@@ -75,7 +79,8 @@ func rankNumbers(in []*facts.Facts, out *Rows) []int64 {
 		ranks[i] = int64(i)
 	}
 	if len(in) > 1 {
-		out.Notes = append(out.Notes, "not all captures say which rank they are, or two say the same: ranks are their positions")
+		out.Notes = append(out.Notes, "not all captures say which rank they are, or two say the same: ranks are "+
+			"their positions")
 	}
 	return ranks
 }

@@ -10,8 +10,9 @@ import (
 )
 
 var launch = Table{
-	Name:  "launch",
-	Title: "One row per call that launched one piece of GPU work: durations of the call, the work and the delay between them",
+	Name: "launch",
+	Title: "One row per call that launched one piece of GPU work: durations of the call, the work and the delay " +
+		"between them",
 	Doc: `
 launch_delay is from the end of the call to the start of the work; 0 if the work began before the call
 returned. On a busy stream it is the time in the queue. A call that launched many (a CUDA graph) has no row, nor

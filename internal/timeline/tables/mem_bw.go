@@ -17,7 +17,8 @@ var memBW = Table{
 A sample is one copy or memset with the bandwidth that the capture states or, if it states none at all, its bytes
 over its duration (copies without duration or bytes are then no samples). GB/s is 10^9 bytes per second. Copies
 count alike, large or small: for the rate of a whole loop divide bytes by time (cuda_gpu_mem_size_sum,
-cuda_gpu_mem_time_sum). Quartiles are interpolated; std is of a sample (n-1). Ordered by rank, then by name. ` + htaSelection,
+cuda_gpu_mem_time_sum). Quartiles are interpolated; std is of a sample (n-1). Ordered by rank, then by name. ` +
+		htaSelection,
 	Origin:    "HTA get_memory_bw_summary",
 	Columns:   memBWColumns,
 	Needs:     htaNeeds,

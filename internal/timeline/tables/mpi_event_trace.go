@@ -54,7 +54,8 @@ func fillMPIEventTrace(in []*facts.Facts, _ Args, out *Rows) error {
 			peer, size = mpiRank(at(m.Peer, i, -1)), mpiSize(max(sentBytes, receivedBytes))
 		}
 		pid, tid := threadCells(t, m.Thread[i])
-		out.Add(Int(start), Int(start+m.DurNs[i]), Int(m.DurNs[i]), Str(t.Strings.Text(m.Name[i])), pid, tid, tag, rank, peer, root, size, sent, received)
+		out.Add(Int(start), Int(start+m.DurNs[i]), Int(m.DurNs[i]), Str(t.Strings.Text(m.Name[i])), pid, tid, tag,
+			rank, peer, root, size, sent, received)
 	}
 	return nil
 }

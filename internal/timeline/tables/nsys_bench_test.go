@@ -59,7 +59,8 @@ func addRange(r *model.Ranges, startNs, durNs int64, thread model.ThreadRow, nam
 func BenchmarkFill(b *testing.B) {
 	for _, n := range []int{160_000, 1_600_000} {
 		trace := synthetic(n)
-		for _, table := range []*Table{&cudaGPUKernSum, &cudaAPISum, &cudaKernExecSum, &nvtxSum, &nvtxGPUProjSum, &nvtxKernSum} {
+		for _, table := range []*Table{&cudaGPUKernSum, &cudaAPISum, &cudaKernExecSum, &nvtxSum, &nvtxGPUProjSum,
+			&nvtxKernSum} {
 			b.Run(fmt.Sprintf("table=%s/kernels=%d", table.Name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

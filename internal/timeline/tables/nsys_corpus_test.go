@@ -54,9 +54,11 @@ var nsysTables = []struct {
 	{&nvtxKernSum, []string{"NVTX Range", "PID", "TID", "Total Time (ns)"}},
 }
 
-// notEqual is where NVIDIA's output is not what the capture says, by the folder's name and the report's, with the reason.
+// notEqual is where NVIDIA's output is not what the capture says, by the folder's name and the report's, with the
+// reason.
 var notEqual = map[string]string{
-	"bsc-p2p-mpi-power9 nvtx_gpu_proj_trace": "of four processes nsys counts distinct correlation IDs, which repeat from process to process; NumGPUOps here counts calls",
+	"bsc-p2p-mpi-power9 nvtx_gpu_proj_trace": "of four processes nsys counts distinct correlation IDs, which " +
+		"repeat from process to process; NumGPUOps here counts calls",
 }
 
 // TestNsysTables holds every table against what nsys stats prints for the captures of the corpus, cell by cell.
@@ -100,7 +102,8 @@ func openNsys(t *testing.T, folder string) *model.Trace {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		trace, err := reader.Open(context.Background(), path, []*reader.Format{&nsys.Format}, reader.Options{TempDir: t.TempDir()})
+		trace, err := reader.Open(context.Background(), path, []*reader.Format{&nsys.Format},
+			reader.Options{TempDir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +217,8 @@ func firstDifference(want, got [][]string, orderedBy []string) string {
 	for i := range want {
 		for j := range want[i] {
 			if got[i][j] != want[i][j] {
-				return fmt.Sprintf("row %d: %s is %q, want %q\ngot  %q\nwant %q", i, want[0][j], got[i][j], want[i][j], got[i], want[i])
+				return fmt.Sprintf("row %d: %s is %q, want %q\ngot  %q\nwant %q", i, want[0][j], got[i][j], want[i][j],
+					got[i], want[i])
 			}
 		}
 	}

@@ -15,7 +15,8 @@ func TestNsysTablesWithoutRows(t *testing.T) {
 	trace := &model.Trace{}
 	for _, start := range []*[]int64{
 		&trace.Kernels.StartNs, &trace.Copies.StartNs, &trace.Sets.StartNs, &trace.Calls.StartNs, &trace.Ranges.StartNs,
-		&trace.OSCalls.StartNs, &trace.OpenACC.StartNs, &trace.OpenMP.StartNs, &trace.MPI.StartNs, &trace.PageFaults.StartNs,
+		&trace.OSCalls.StartNs, &trace.OpenACC.StartNs, &trace.OpenMP.StartNs, &trace.MPI.StartNs,
+		&trace.PageFaults.StartNs,
 	} {
 		*start = none
 	}

@@ -89,11 +89,13 @@ func fillNVTXKernSum(in []*facts.Facts, args Args, out *Rows) error {
 	if err := needRanges("nvtx_kern_sum", f.Trace); err != nil {
 		return err
 	}
-	x := &rangeKernels{f: f, kernels: nameKernels(f, args), labels: labelRanges(f.Trace), firstGroup: make([]uint32, f.Trace.Ranges.Len()),
-		counted: make(map[[2]uint32]struct{}), twice: make(map[[2]uint32]struct{})}
+	x := &rangeKernels{f: f, kernels: nameKernels(f, args), labels: labelRanges(f.Trace),
+		firstGroup: make([]uint32, f.Trace.Ranges.Len()),
+		counted:    make(map[[2]uint32]struct{}), twice: make(map[[2]uint32]struct{})}
 	x.indexCalls()
 	if !x.gather() {
-		return fmt.Errorf("nvtx_kern_sum: ranges lie in one another too deep to list all kernels in all of them; nvtx_gpu_proj_sum sums them by range")
+		return fmt.Errorf("nvtx_kern_sum: ranges lie in one another too deep to list all kernels in all of them; " +
+			"nvtx_gpu_proj_sum sums them by range")
 	}
 	x.addRows(out)
 	return nil
@@ -227,7 +229,8 @@ func (x *rangeKernels) addRows(out *Rows) {
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
 		p, q := x.groups.keys[a], x.groups.keys[b]
-		return cmp.Or(cmp.Compare(name(p), name(q)), compareThreads(t, p.thread, q.thread), cmp.Compare(sums[b].total, sums[a].total),
+		return cmp.Or(cmp.Compare(name(p), name(q)), compareThreads(t, p.thread, q.thread),
+			cmp.Compare(sums[b].total, sums[a].total),
 			x.kernels.compare(p.kernel, q.kernel), cmp.Compare(p.label, q.label))
 	})
 	for _, g := range order {
@@ -237,7 +240,8 @@ func (x *rangeKernels) addRows(out *Rows) {
 			style, rangeName = x.labels.cells(k.label)
 		}
 		pid, tid := threadCells(t, k.thread)
-		out.Add(rangeName, style, pid, tid, Int(x.ranges[g]), Int(x.inst[g]), Int(s.total), Float(s.mean()), Float(s.median),
+		out.Add(rangeName, style, pid, tid, Int(x.ranges[g]), Int(x.inst[g]), Int(s.total), Float(s.mean()),
+			Float(s.median),
 			Int(s.min), Int(s.max), Float(s.deviation), Str(x.kernels.text[k.kernel]))
 	}
 }

@@ -58,13 +58,15 @@ annotations of PyTorch nest: none of them is a row.
 }
 
 var (
-	styleColumn = Column{"Style", unit.Text, "PushPop or StartEnd, of NVTX; Annotation, of PyTorch; Profiler, made by the profiler itself"}
+	styleColumn = Column{"Style", unit.Text, "PushPop or StartEnd, of NVTX; Annotation, of PyTorch; Profiler, made " +
+		"by the profiler itself"}
 	rangeColumn = Column{"Range", unit.Text, "name of the range, behind its domain"}
 )
 
 // styleNames is how the kinds of ranges are called.
 var styleNames = [...]string{
-	model.RangePushPop: "PushPop", model.RangeStartEnd: "StartEnd", model.RangeAnnotation: "Annotation", model.RangeProfiler: "Profiler",
+	model.RangePushPop: "PushPop", model.RangeStartEnd: "StartEnd", model.RangeAnnotation: "Annotation",
+	model.RangeProfiler: "Profiler",
 }
 
 // needRanges is nil if there are ranges.
@@ -178,7 +180,8 @@ func fillNVTXPushPopSum(in []*facts.Facts, _ Args, out *Rows) error {
 }
 
 func fillNVTXStartEndSum(in []*facts.Facts, _ Args, out *Rows) error {
-	return fillRanges("nvtx_startend_sum", in[0].Trace, func(k model.RangeKind) bool { return k == model.RangeStartEnd }, out)
+	return fillRanges("nvtx_startend_sum", in[0].Trace,
+		func(k model.RangeKind) bool { return k == model.RangeStartEnd }, out)
 }
 
 func nestsOnThread(k model.RangeKind) bool { return k != model.RangeStartEnd }

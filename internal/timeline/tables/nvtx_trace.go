@@ -68,7 +68,8 @@ Rows are ordered by the start of the range; of equal ones the longer comes first
 var (
 	rangeIDColumn    = Column{"RangeId", unit.ID, "number of the range: the file's own row, or its place by start"}
 	parentIDColumn   = Column{"ParentId", unit.ID, "RangeId of the range around it"}
-	rangeStackColumn = Column{"RangeStack", unit.Text, "RangeIds from the outermost to its own, each behind a colon; nothing if there are over 4096"}
+	rangeStackColumn = Column{"RangeStack", unit.Text,
+		"RangeIds from the outermost to its own, each behind a colon; nothing if there are over 4096"}
 )
 
 // maxStack bounds the levels that stacks are written out for: all stacks together are as long as levels times ranges.
@@ -168,8 +169,10 @@ func fillNVTXGPUProjTrace(in []*facts.Facts, _ Args, out *Rows) error {
 		}
 		row := int32(i)
 		pid, tid := threadCells(t, r.Thread[i])
-		out.Add(Str(names.text[names.of[i]]), Int(p.StartNs[i]), Int(p.EndNs[i]-p.StartNs[i]), Int(r.StartNs[i]), Int(r.DurNs[i]),
-			Str(styleNames[r.Kind[i]]), pid, tid, Int(ops), Int(tree.Level[i]), Int(children[i]), Int(s.id(row)), s.parentCell(row), s.cell(row))
+		out.Add(Str(names.text[names.of[i]]), Int(p.StartNs[i]), Int(p.EndNs[i]-p.StartNs[i]), Int(r.StartNs[i]),
+			Int(r.DurNs[i]),
+			Str(styleNames[r.Kind[i]]), pid, tid, Int(ops), Int(tree.Level[i]), Int(children[i]), Int(s.id(row)),
+			s.parentCell(row), s.cell(row))
 	}
 	return nil
 }
@@ -183,7 +186,8 @@ func addOutside(f *facts.Facts, out *Rows) {
 	for _, work := range []struct {
 		a     *model.Activity
 		calls []int32
-	}{{&t.Kernels.Activity, launches.Kernels}, {&t.Copies.Activity, launches.Copies}, {&t.Sets.Activity, launches.Sets}} {
+	}{{&t.Kernels.Activity, launches.Kernels}, {&t.Copies.Activity, launches.Copies},
+		{&t.Sets.Activity, launches.Sets}} {
 		for i, c := range work.calls {
 			if c == facts.NoCall || inside(c) || slices.ContainsFunc(twins[c], inside) {
 				continue
@@ -199,5 +203,6 @@ func addOutside(f *facts.Facts, out *Rows) {
 		return
 	}
 	pid, tid := threadCells(t, thread)
-	out.Add(Cell{}, Int(start), Int(end-start), Cell{}, Cell{}, Cell{}, pid, tid, Int(len(calls)), Cell{}, Int(0), Cell{}, Cell{}, Cell{})
+	out.Add(Cell{}, Int(start), Int(end-start), Cell{}, Cell{}, Cell{}, pid, tid, Int(len(calls)), Cell{}, Int(0),
+		Cell{}, Cell{}, Cell{})
 }

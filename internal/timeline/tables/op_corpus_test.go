@@ -53,7 +53,8 @@ func TestOpSumCorpus(t *testing.T) {
 		capture := filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
 		t.Run(capture, func(t *testing.T) {
 			out := &Rows{Columns: opSum.Columns}
-			if err := opSum.Fill([]*facts.Facts{facts.Of(openKineto(t, filepath.Join(dir, "torch.json.gz")))}, nil, out); err != nil {
+			if err := opSum.Fill([]*facts.Facts{facts.Of(openKineto(t, filepath.Join(dir, "torch.json.gz")))}, nil,
+				out); err != nil {
 				t.Fatal(err)
 			}
 			rows := make(map[string]map[string]int64)
@@ -70,10 +71,12 @@ func TestOpSumCorpus(t *testing.T) {
 				for column, value := range map[string]float64{
 					"Calls": float64(want.Calls), "Self CPU": want.SelfCPU * 1e3, "CPU total": want.CPU * 1e3,
 					"Self Device": want.SelfDevice * 1e3, "Device total": want.Device * 1e3,
-					"Self CPU Mem": want.SelfCPUMem, "CPU Mem": want.CPUMem, "Self Device Mem": want.SelfDeviceMem, "Device Mem": want.DeviceMem,
+					"Self CPU Mem": want.SelfCPUMem, "CPU Mem": want.CPUMem, "Self Device Mem": want.SelfDeviceMem,
+					"Device Mem": want.DeviceMem,
 				} {
 					got, most := rows[want.Name][column], 0.0
-					if strings.HasSuffix(column, "CPU") || strings.HasSuffix(column, "Device") || strings.HasSuffix(column, "total") {
+					if strings.HasSuffix(column, "CPU") || strings.HasSuffix(column, "Device") ||
+						strings.HasSuffix(column, "total") {
 						most = max(2000, 1e-3*math.Abs(value)) // ns
 					}
 					if math.Abs(float64(got)-value) <= most {

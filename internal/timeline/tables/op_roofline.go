@@ -43,7 +43,8 @@ Most Busy first.`,
 		{"TB/s", unit.Number, "bytes of all calls over Busy, in 10^12 per second"},
 		{"Peak", unit.Text, "the unit of the device that TFLOP/s is compared with"},
 		{"Compute", unit.Percent1, "TFLOP/s out of that peak"},
-		{"Memory", unit.Percent1, "TB/s out of the peak of the device's memory; of a copy from or to the host, of the host link"},
+		{"Memory", unit.Percent1, "TB/s out of the peak of the device's memory; of a copy from or to the host, of " +
+			"the host link"},
 		{"Bound", unit.Text, "compute, memory, host link, latency or unknown"},
 	},
 	Needs:   stepNeeds | model.PartOpArgs,
@@ -77,8 +78,10 @@ func fillOpRoofline(in []*facts.Facts, _ Args, out *Rows) error {
 	}
 	text := f.Trace.Strings.Text
 	slices.SortFunc(r.rows, func(a, b *rooflineRow) int {
-		return cmp.Or(cmp.Compare(b.busyNs, a.busyNs), cmp.Compare(a.name, b.name), cmp.Compare(text(a.shapes), text(b.shapes)),
-			cmp.Compare(a.work.FLOPs, b.work.FLOPs), cmp.Compare(a.work.Bytes, b.work.Bytes), cmp.Compare(a.first, b.first))
+		return cmp.Or(cmp.Compare(b.busyNs, a.busyNs), cmp.Compare(a.name, b.name),
+			cmp.Compare(text(a.shapes), text(b.shapes)),
+			cmp.Compare(a.work.FLOPs, b.work.FLOPs), cmp.Compare(a.work.Bytes, b.work.Bytes),
+			cmp.Compare(a.first, b.first))
 	})
 	for _, row := range r.rows {
 		out.Add(row.cells(text(row.shapes), totalNs)...)
@@ -91,7 +94,8 @@ func fillOpRoofline(in []*facts.Facts, _ Args, out *Rows) error {
 func (row *rooflineRow) cells(shapes string, totalNs int64) []Cell {
 	w := row.work
 	cells := make([]Cell, 15)
-	copy(cells, []Cell{Str(row.name), Str(shapes), Str(string(w.Dtype)), Int(row.calls), Int(row.busyNs), percentOf(row.busyNs, totalNs)})
+	copy(cells, []Cell{Str(row.name), Str(shapes), Str(string(w.Dtype)), Int(row.calls), Int(row.busyNs),
+		percentOf(row.busyNs, totalNs)})
 	if w.HasFLOPs {
 		cells[6] = Float(w.FLOPs / 1e9)
 	}

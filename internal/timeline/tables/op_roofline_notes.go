@@ -46,7 +46,8 @@ func (r *roofline) notes(out *Rows, totalNs int64) {
 		add("not counted: %s", text)
 	}
 	if assumed > 0 {
-		add("%d rows multiply FP32 with kernels whose names do not say whether TF32 is used: compared with FP32, marked with ?", assumed)
+		add("%d rows multiply FP32 with kernels whose names do not say whether TF32 is used: compared with FP32, "+
+			"marked with ?", assumed)
 	}
 	if cached > 0 {
 		add("%d rows exceed the memory bandwidth: caches served them, or part of the data was not touched", cached)
@@ -115,11 +116,13 @@ func (r *roofline) noteUtilisation(add func(string, ...any)) {
 	text := fmt.Sprintf("a step of %.3f ms has %.4g TFLOP of GEMM work", stepMs, tflop/steps)
 	if atPeakNs > 0 {
 		devices := float64(len(r.f.Devices()))
-		text += fmt.Sprintf(": %.1f %% of what the peaks of its types allow (model FLOP utilization, MFU; recomputation counts)",
+		text += fmt.Sprintf(": %.1f %% of what the peaks of its types allow (model FLOP utilization, MFU; "+
+			"recomputation counts)",
 			100*atPeakNs/float64(window.LenNs())/devices)
 	}
 	if withoutOpNs > 0 {
-		text += fmt.Sprintf("; %.1f %% of the GPU work in these steps has no operator and is not in it", 100*float64(withoutOpNs)/float64(workNs))
+		text += fmt.Sprintf("; %.1f %% of the GPU work in these steps has no operator and is not in it",
+			100*float64(withoutOpNs)/float64(workNs))
 	}
 	add("%s", text)
 }

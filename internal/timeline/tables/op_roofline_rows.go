@@ -91,7 +91,8 @@ type rooflineKey struct {
 func newRoofline(f *facts.Facts) *roofline {
 	r := &roofline{
 		f: f, workOp: f.WorkOps(), asked: make(map[[5]model.StringID]uint32), inside: make(map[int32]bool),
-		index: make(map[rooflineKey]*rooflineRow), ofOp: make(map[int32]*rooflineRow), peaks: make(map[uint32]*peaks.Peak),
+		index: make(map[rooflineKey]*rooflineRow), ofOp: make(map[int32]*rooflineRow),
+		peaks: make(map[uint32]*peaks.Peak),
 	}
 	for _, d := range f.Devices() {
 		dev := deviceOf(f.Trace, d)
@@ -200,7 +201,8 @@ func (r *roofline) answer(op int32) rooflineAnswer {
 	n, known := r.asked[key]
 	if !known {
 		text := t.Strings.Text
-		w, why := flops.Of(flops.Op{Name: text(key[0]), Shapes: text(key[1]), Types: text(key[2]), Strides: text(key[3]), Values: text(key[4])})
+		w, why := flops.Of(flops.Op{Name: text(key[0]), Shapes: text(key[1]), Types: text(key[2]),
+			Strides: text(key[3]), Values: text(key[4])})
 		n = uint32(len(r.answers))
 		r.asked[key], r.answers = n, append(r.answers, rooflineAnswer{w, why})
 	}
@@ -239,7 +241,8 @@ func (r *roofline) rowFor(work int, op int32, kind workKind) *rooflineRow {
 	}
 	row := r.index[key]
 	if row == nil {
-		row = &rooflineRow{name: name, shapes: key.shapes, work: key.work, why: key.why, peak: key.peak, first: work, endNs: math.MinInt64, host: key.host}
+		row = &rooflineRow{name: name, shapes: key.shapes, work: key.work, why: key.why, peak: key.peak, first: work,
+			endNs: math.MinInt64, host: key.host}
 		if row.peak != nil {
 			row.unit, row.assumed = unitFor(row.work, row.peak, key.math)
 		}

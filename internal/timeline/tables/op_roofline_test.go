@@ -19,9 +19,11 @@ import (
 // Sets whose operators TraceLens rebuilt from a second trace, or split by recomputation or module, are not comparable.
 func TestOpRooflineTraceLens(t *testing.T) {
 	// Memsets that the trace links to these operators are not in TraceLens' sum.
-	without := map[string]float64{"aten::miopen_batch_norm": 0.010655, "aten::mean": 0.006848, "aten::miopen_batch_norm_backward": 0.009133}
+	without := map[string]float64{"aten::miopen_batch_norm": 0.010655, "aten::mean": 0.006848,
+		"aten::miopen_batch_norm_backward": 0.009133}
 	compared := 0
-	for _, set := range []string{"tl_h100_bert", "tl_h100_falconsai", "tl_h100_qwen", "tl_mi300_bert", "tl_mi300_qwen", "tl_mi300_normalization", "tl_mi300_triton"} {
+	for _, set := range []string{"tl_h100_bert", "tl_h100_falconsai", "tl_h100_qwen", "tl_mi300_bert", "tl_mi300_qwen",
+		"tl_mi300_normalization", "tl_mi300_triton"} {
 		for _, path := range golden.CorpusFiles(t, filepath.Join("public/kineto", set), ".json.gz") {
 			out := &Rows{Columns: opRoofline.Columns}
 			if err := opRoofline.Fill([]*facts.Facts{facts.Of(openKineto(t, path))}, nil, out); err != nil {
@@ -33,7 +35,8 @@ func TestOpRooflineTraceLens(t *testing.T) {
 				calls[row[0].Text] += row[3].Int
 				busyNs[row[0].Text] += row[4].Int
 			}
-			sheet := filepath.Join(golden.Root(t), "../../shared/corpus/public/tracelens_expected", set, "ops_summary.csv")
+			sheet := filepath.Join(golden.Root(t), "../../shared/corpus/public/tracelens_expected", set,
+				"ops_summary.csv")
 			for _, want := range readTraceLens(t, sheet) {
 				name := want["name"]
 				ms, err := strconv.ParseFloat(want["total_direct_kernel_time_ms"], 64)
@@ -45,7 +48,8 @@ func TestOpRooflineTraceLens(t *testing.T) {
 					ms += without[name]
 				}
 				if got := float64(busyNs[name]) / 1e6; math.Abs(got-ms) > 0.001*ms+0.0005 {
-					t.Errorf("%s: %s is busy for %.4f ms in %d calls, TraceLens has %.4f in %s", set, name, got, calls[name], ms, want["Count"])
+					t.Errorf("%s: %s is busy for %.4f ms in %d calls, TraceLens has %.4f in %s", set, name, got,
+						calls[name], ms, want["Count"])
 				}
 			}
 		}
@@ -53,8 +57,9 @@ func TestOpRooflineTraceLens(t *testing.T) {
 	t.Logf("%d operators agree", compared)
 }
 
-// A GPT of 8 layers, width 2048, 32000 words, 16 x 1024 tokens a step, causal: 6 FLOPs a parameter and token, and for each pair
-// of tokens and head 2 x (128 + 128) forward and five products of 128 backward. The step's note must say the same.
+// A GPT of 8 layers, width 2048, 32000 words, 16 x 1024 tokens a step, causal: 6 FLOPs a parameter and token, and for
+// each pair of tokens and head 2 x (128 + 128) forward and five products of 128 backward. The step's note must say
+// the same.
 func TestOpRooflineCountsTheModel(t *testing.T) {
 	const (
 		layers, width, words, heads, headDim = 8, 2048, 32000, 16, 128

@@ -27,8 +27,9 @@ Without operators of the framework, the NVTX ranges of torch.autograd.profiler.e
 Most Self Device first, then most Self CPU.`,
 	Origin:  "torch.profiler key_averages(), rows of the CPU",
 	Columns: opColumns,
-	Args: []Arg{{Name: "group-by", Value: "shape|stack", Doc: "a row for each shapes of inputs, or for each Python call stack (its five innermost functions; " +
-		"those of a backward operator are where its forward operator was called)"}},
+	Args: []Arg{{Name: "group-by", Value: "shape|stack",
+		Doc: "a row for each shapes of inputs, or for each Python call stack (its five innermost functions; " +
+			"those of a backward operator are where its forward operator was called)"}},
 	Needs:  model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges | model.PartMemory,
 	Spares: model.PartOps | model.PartMemory,
 	ArgsNeed: func(args Args) model.Parts {
@@ -69,7 +70,9 @@ type opRow struct {
 func fillOpSum(in []*facts.Facts, args Args, out *Rows) error {
 	f := in[0]
 	if !f.HasOps() {
-		return &MissingError{"op_sum", "framework operators", "record with torch.profiler, or run under torch.autograd.profiler.emit_nvtx() and nsys profile --trace=cuda,nvtx"}
+		return &MissingError{"op_sum", "framework operators",
+			"record with torch.profiler, or run under torch.autograd.profiler.emit_nvtx() and nsys profile " +
+				"--trace=cuda,nvtx"}
 	}
 	out.Columns = slices.Clone(opColumns)
 	o := f.OpTree()
@@ -86,7 +89,8 @@ func fillOpSum(in []*facts.Facts, args Args, out *Rows) error {
 			cmp.Compare(o.Labels[a.label], o.Labels[b.label]), cmp.Compare(groups[a.group], groups[b.group]))
 	})
 	for _, r := range rows {
-		cells := []Cell{Str(o.Labels[r.label]), Int(r.calls), Int(r.self[0]), Int(r.total[0]), Int(r.self[1]), Int(r.total[1])}
+		cells := []Cell{Str(o.Labels[r.label]), Int(r.calls), Int(r.self[0]), Int(r.total[0]), Int(r.self[1]),
+			Int(r.total[1])}
 		if o.HostBytes != nil {
 			cells = append(cells, Int(r.self[2]), Int(r.total[2]), Int(r.self[3]), Int(r.total[3]))
 		}
@@ -97,7 +101,8 @@ func fillOpSum(in []*facts.Facts, args Args, out *Rows) error {
 	}
 	if m := o.Outside; m.Count > 0 {
 		cells := make([]Cell, len(out.Columns))
-		copy(cells, []Cell{Str("[memory]"), Int(m.Count), Int(0), Int(0), Int(0), Int(0), Int(m.HostBytes), Int(m.HostBytes), Int(m.DeviceBytes), Int(m.DeviceBytes)})
+		copy(cells, []Cell{Str("[memory]"), Int(m.Count), Int(0), Int(0), Int(0), Int(0), Int(m.HostBytes),
+			Int(m.HostBytes), Int(m.DeviceBytes), Int(m.DeviceBytes)})
 		out.Add(cells...)
 	}
 	return nil
@@ -110,16 +115,19 @@ func opGroups(f *facts.Facts, o *facts.OpTree, args Args, out *Rows) (texts []st
 	case "":
 		return []string{""}, nil, nil
 	case "shape":
-		out.Columns = append(out.Columns, Column{"Input Shapes", unit.Text, "shapes of the inputs, as the capture has them"})
+		out.Columns = append(out.Columns, Column{"Input Shapes", unit.Text,
+			"shapes of the inputs, as the capture has them"})
 		texts, group = f.OpShapes()
 	case "stack":
-		out.Columns = append(out.Columns, Column{"Source", unit.Text, "Python functions around it, the innermost first: inner < outer"})
+		out.Columns = append(out.Columns, Column{"Source", unit.Text,
+			"Python functions around it, the innermost first: inner < outer"})
 		texts, group = f.OpStacks()
 	default:
 		return nil, nil, &ArgError{"op_sum", "group-by", by, "shape or stack"}
 	}
 	if len(texts) < 2 {
-		out.Notes = append(out.Notes, "the capture has no such data: record with record_shapes=True for shapes, with_stack=True for stacks")
+		out.Notes = append(out.Notes, "the capture has no such data: record with record_shapes=True for shapes, "+
+			"with_stack=True for stacks")
 	}
 	return texts, group, nil
 }

@@ -19,7 +19,8 @@ func randomTrace(r *rand.Rand) *model.Trace {
 	work := func(a *model.Activity) {
 		a.StartNs, a.DurNs = append(a.StartNs, at()), append(a.DurNs, dur())
 		a.Process, a.Device, a.Context = append(a.Process, 0), append(a.Device, uint32(r.IntN(2))), append(a.Context, 1)
-		a.Stream, a.Corr, a.External = append(a.Stream, uint32(7+r.IntN(2))), append(a.Corr, uint32(r.IntN(12))), append(a.External, uint32(r.IntN(6)))
+		a.Stream, a.Corr, a.External = append(a.Stream, uint32(7+r.IntN(2))), append(a.Corr, uint32(r.IntN(12))),
+			append(a.External, uint32(r.IntN(6)))
 	}
 	for range r.IntN(20) {
 		work(&t.Kernels.Activity)
@@ -32,8 +33,10 @@ func randomTrace(r *rand.Rand) *model.Trace {
 	}
 	for range r.IntN(20) {
 		c := &t.Calls
-		c.StartNs, c.DurNs, c.Thread = append(c.StartNs, at()), append(c.DurNs, dur()/4), append(c.Thread, model.ThreadRow(r.IntN(2)))
-		c.Name, c.Corr, c.Class = append(c.Name, name("cudaLaunchKernel", "cudaMalloc")), append(c.Corr, uint32(r.IntN(12))), append(c.Class, 0)
+		c.StartNs, c.DurNs, c.Thread = append(c.StartNs, at()), append(c.DurNs, dur()/4),
+			append(c.Thread, model.ThreadRow(r.IntN(2)))
+		c.Name, c.Corr, c.Class = append(c.Name, name("cudaLaunchKernel", "cudaMalloc")),
+			append(c.Corr, uint32(r.IntN(12))), append(c.Class, 0)
 	}
 	for range r.IntN(20) {
 		o := &t.Ops
@@ -42,7 +45,8 @@ func randomTrace(r *rand.Rand) *model.Trace {
 			thread = model.NoThread
 		}
 		o.StartNs, o.DurNs, o.Thread = append(o.StartNs, at()), append(o.DurNs, dur()), append(o.Thread, thread)
-		o.Name, o.External, o.Sequence = append(o.Name, name("aten::mm", "aten::add")), append(o.External, uint32(r.IntN(6))), append(o.Sequence, model.NoSequence)
+		o.Name, o.External, o.Sequence = append(o.Name, name("aten::mm", "aten::add")),
+			append(o.External, uint32(r.IntN(6))), append(o.Sequence, model.NoSequence)
 	}
 	for range r.IntN(12) {
 		g := &t.Ranges
@@ -50,13 +54,17 @@ func randomTrace(r *rand.Rand) *model.Trace {
 		if length == 0 {
 			length = model.OpenDurNs
 		}
-		g.StartNs, g.DurNs, g.Thread = append(g.StartNs, at()), append(g.DurNs, length), append(g.Thread, model.ThreadRow(r.IntN(2)))
-		g.Kind, g.Name = append(g.Kind, model.RangeKind(r.IntN(3))), append(g.Name, name("forward", "step_1", "step_2", "ProfilerStep#1", "ProfilerStep#2", "aten::mm, op_id = 3"))
+		g.StartNs, g.DurNs, g.Thread = append(g.StartNs, at()), append(g.DurNs, length),
+			append(g.Thread, model.ThreadRow(r.IntN(2)))
+		g.Kind, g.Name = append(g.Kind, model.RangeKind(r.IntN(3))),
+			append(g.Name, name("forward", "step_1", "step_2", "ProfilerStep#1", "ProfilerStep#2",
+				"aten::mm, op_id = 3"))
 		g.Domain, g.External = append(g.Domain, model.NoDomain), append(g.External, uint32(r.IntN(6)))
 	}
 	for range r.IntN(10) {
 		a := &t.AllocEvents
-		a.TimeNs, a.Thread, a.DeltaBytes = append(a.TimeNs, at()), append(a.Thread, 0), append(a.DeltaBytes, r.Int64N(200)-100)
+		a.TimeNs, a.Thread, a.DeltaBytes = append(a.TimeNs, at()), append(a.Thread, 0),
+			append(a.DeltaBytes, r.Int64N(200)-100)
 		a.Device = append(a.Device, []uint32{model.NoDevice, 0}[r.IntN(2)])
 	}
 	t.Finish()
@@ -123,8 +131,10 @@ func TestSums(t *testing.T) {
 		}
 		c := fill(t, &temporal, f)
 		parts := sum(c["compute_time"]) + sum(c["non_compute_time"])
-		if parts != float64(busy) || parts+sum(c["idle_time"]) != float64(span) || sum(c["kernel_time"]) != float64(span) {
-			t.Fatalf("seed %d: temporal has %g busy and %g idle of %g, want %d of %d", seed, parts, sum(c["idle_time"]), sum(c["kernel_time"]), busy, span)
+		if parts != float64(busy) || parts+sum(c["idle_time"]) != float64(span) ||
+			sum(c["kernel_time"]) != float64(span) {
+			t.Fatalf("seed %d: temporal has %g busy and %g idle of %g, want %d of %d", seed, parts,
+				sum(c["idle_time"]), sum(c["kernel_time"]), busy, span)
 		}
 		checkOpSums(t, seed, f)
 		checkSteps(t, seed, f)
@@ -171,7 +181,8 @@ func checkOpSums(t *testing.T, seed uint64, f *facts.Facts) {
 			}
 		}
 		if host != o.HostBytes[i] || device != o.DeviceBytes[i] {
-			t.Fatalf("seed %d: event %d took %d and %d bytes, want %d and %d", seed, i, o.HostBytes[i], o.DeviceBytes[i], host, device)
+			t.Fatalf("seed %d: event %d took %d and %d bytes, want %d and %d", seed, i, o.HostBytes[i],
+				o.DeviceBytes[i], host, device)
 		}
 	}
 }
@@ -195,7 +206,8 @@ func checkSteps(t *testing.T, seed uint64, f *facts.Facts) {
 		if f.Work().Len() == 0 {
 			want.IdleNs = float64(s.All[i].LenNs())
 		}
-		if b.ComputeNs != want.ComputeNs || b.CommExposedNs != want.CommExposedNs || b.CopyNs != want.CopyNs || b.IdleNs != want.IdleNs {
+		if b.ComputeNs != want.ComputeNs || b.CommExposedNs != want.CommExposedNs || b.CopyNs != want.CopyNs ||
+			b.IdleNs != want.IdleNs {
 			t.Fatalf("seed %d: step %d is %+v, its budget %+v", seed, i, b, want)
 		}
 	}

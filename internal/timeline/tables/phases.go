@@ -62,7 +62,8 @@ func fillPhases(in []*facts.Facts, _ Args, out *Rows) error {
 			Float(float64(p.WorkNs)/steps), Float(float64(p.Work)/steps), Float(float64(p.IdleNs)/steps/devices))
 	}
 	if len(list) == 0 {
-		out.Notes = append(out.Notes, "no range except step markers and operators began in the steps: name the parts of the loop, "+howToName)
+		out.Notes = append(out.Notes, "no range except step markers and operators began in the steps: name the "+
+			"parts of the loop, "+howToName)
 	}
 	out.Notes = append(out.Notes, stepsNotes(s)...)
 	return nil
@@ -74,7 +75,8 @@ func stepsNotes(s *facts.Steps) []string {
 		return []string{fmt.Sprintf("%s, of %.3f ms", s.Note, float64(s.Window().LenNs())/1e6)}
 	}
 	n := len(s.Steady())
-	note := fmt.Sprintf("%d steady steps of %.3f ms on average, found by %s", n, float64(s.Window().LenNs())/float64(max(1, n))/1e6, stepSourceText(s))
+	note := fmt.Sprintf("%d steady steps of %.3f ms on average, found by %s", n,
+		float64(s.Window().LenNs())/float64(max(1, n))/1e6, stepSourceText(s))
 	if k := len(s.Startup); k > 0 {
 		note += fmt.Sprintf("; %d start-up steps left out", k)
 	}

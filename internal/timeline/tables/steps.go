@@ -39,7 +39,8 @@ func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 		return err
 	}
 	if len(s.All) == 0 {
-		return &MissingError{"steps", "events of a GPU or host", "record with lacuna record, torch.profiler or nsys profile --trace=cuda,nvtx"}
+		return &MissingError{"steps", "events of a GPU or host",
+			"record with lacuna record, torch.profiler or nsys profile --trace=cuda,nvtx"}
 	}
 	why := make([]string, len(s.All))
 	for _, st := range s.Startup {
@@ -51,12 +52,14 @@ func fillSteps(in []*facts.Facts, _ Args, out *Rows) error {
 			continue // not asked for
 		}
 		span := s.All[i]
-		cells := []Cell{Int(i), Int(span.StartNs - s.All[0].StartNs), Int(span.LenNs()), {}, {}, {}, {}, {}, {}, Str(why[i])}
+		cells := []Cell{Int(i), Int(span.StartNs - s.All[0].StartNs), Int(span.LenNs()), {}, {}, {}, {}, {}, {},
+			Str(why[i])}
 		if b.Host.LenNs() > 0 {
 			cells[3] = Int(b.Host.LenNs())
 		}
 		if work {
-			copy(cells[4:], []Cell{Float(b.ComputeNs), Float(b.CommExposedNs), Float(b.CopyNs), Float(b.IdleNs), Int(b.Kernels)})
+			copy(cells[4:], []Cell{Float(b.ComputeNs), Float(b.CommExposedNs), Float(b.CopyNs), Float(b.IdleNs),
+				Int(b.Kernels)})
 		}
 		out.Add(cells...)
 	}

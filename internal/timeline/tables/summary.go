@@ -132,7 +132,8 @@ func grandTotal(sums []summary) int64 {
 // each of which is a what; then the columns that name the row.
 func timeColumns(count, what string, names ...Column) []Column {
 	return append([]Column{
-		{"Time", unit.Percent1, "Total Time out of the sum of Total Time over all rows, not of wall time; nothing if that is 0"},
+		{"Time", unit.Percent1, "Total Time out of the sum of Total Time over all rows, not of wall time; nothing " +
+			"if that is 0"},
 		{"Total Time", unit.Ns, "sum of durations; what overlaps counts in full"},
 		{count, unit.Count, "number of " + what},
 		{"Avg", unit.NsFloat, "mean duration"},
@@ -160,5 +161,6 @@ func percent(part, whole int64) Cell {
 // Advice for captures that lack what a table needs.
 const (
 	tryCUDA = "record with lacuna record, nsys profile --trace=cuda, or torch.profiler with activities CPU and CUDA"
-	tryNVTX = "record with lacuna record or nsys profile --trace=cuda,nvtx, and mark ranges with nvtx.range_push or torch.profiler.record_function"
+	tryNVTX = "record with lacuna record or nsys profile --trace=cuda,nvtx, and mark ranges with nvtx.range_push " +
+		"or torch.profiler.record_function"
 )

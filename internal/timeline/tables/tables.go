@@ -10,12 +10,14 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// A Table is a report of rows. Its document is part of it: `stats --help NAME` and docs/tables are made from these fields.
+// A Table is a report of rows. Its document is part of it: `stats --help NAME` and docs/tables are made from these
+// fields.
 type Table struct {
-	Name      string
-	Title     string                      // one line: what a row is
-	Doc       string                      // what is counted, the formula, the order of rows
-	Origin    string                      // whose report it equals, if any: "nsys stats cuda_gpu_kern_sum", "HTA get_temporal_breakdown"
+	Name  string
+	Title string // one line: what a row is
+	Doc   string // what is counted, the formula, the order of rows
+	// whose report it equals, if any: "nsys stats cuda_gpu_kern_sum", "HTA get_temporal_breakdown"
+	Origin    string
 	Columns   []Column                    // when they do not depend on arguments
 	Args      []Arg                       // what may follow its name: cuda_gpu_kern_sum:base
 	Needs     model.Parts                 // what it looks at

@@ -67,7 +67,8 @@ func (p *umPlace) bytes() int64 { return p.toDevice + p.toHost }
 // needUM is nil if page faults were recorded, even if there were none.
 func needUM(table string, t *model.Trace) error {
 	if t.PageFaults.StartNs == nil {
-		return &MissingError{table, "page faults of unified memory", "record with nsys profile --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"}
+		return &MissingError{table, "page faults of unified memory",
+			"record with nsys profile --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"}
 	}
 	return nil
 }
@@ -125,7 +126,8 @@ func fillUMSum(in []*facts.Facts, args Args, out *Rows) error {
 		return p
 	})
 	slices.SortFunc(places, func(a, b *umPlace) int {
-		return cmp.Or(cmp.Compare(b.bytes(), a.bytes()), cmp.Compare(b.cpuFaults+b.gpuFaults, a.cpuFaults+a.gpuFaults), cmp.Compare(a.addr, b.addr))
+		return cmp.Or(cmp.Compare(b.bytes(), a.bytes()), cmp.Compare(b.cpuFaults+b.gpuFaults, a.cpuFaults+a.gpuFaults),
+			cmp.Compare(a.addr, b.addr))
 	})
 	if most > 0 && len(places) > most {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of %d addresses; all with um_sum:rows=0", most, len(places)))
@@ -136,7 +138,8 @@ func fillUMSum(in []*facts.Facts, args Args, out *Rows) error {
 		if p.inNs > 0 {
 			throughput = Float(float64(p.bytes()) / 1e6 / (float64(p.inNs) / 1e9))
 		}
-		out.Add(hex(p.addr), megabytes(float64(p.toDevice)), megabytes(float64(p.toHost)), Int(p.cpuFaults), Int(p.gpuFaults), throughput)
+		out.Add(hex(p.addr), megabytes(float64(p.toDevice)), megabytes(float64(p.toHost)), Int(p.cpuFaults),
+			Int(p.gpuFaults), throughput)
 	}
 	return nil
 }

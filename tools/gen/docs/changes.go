@@ -12,7 +12,8 @@ import (
 
 const generatedChange = "<!-- Generated from the changes by go generate; do not edit. -->\n"
 
-// changePages is a page for each change of lacuna whatif and the index. cases is the folder of the changes' txtar files.
+// changePages is a page for each change of lacuna whatif and the index. cases is the folder of the changes' txtar
+// files.
 func changePages(all []*changes.Change, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
@@ -25,14 +26,16 @@ func changePages(all []*changes.Change, cases string) (map[string]string, error)
 		}
 		out[c.Name+".md"] = page
 	}
-	b.WriteString("\nSeveral are applied in order, `-x drop-syncs -x cuda-graph`: each starts from the result of those before it.\n")
+	b.WriteString("\nSeveral are applied in order, `-x drop-syncs -x cuda-graph`: each starts from the result of " +
+		"those before it.\n")
 	out["README.md"] = b.String()
 	return out, nil
 }
 
 func changePage(c *changes.Change, cases string) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# %s\n\n%s.\n\n    lacuna whatif INPUT -x %s\n\nWritten `%s`.\n", generatedChange, c.Name, text(c.Title), c.Example, c.Syntax)
+	fmt.Fprintf(&b, "%s# %s\n\n%s.\n\n    lacuna whatif INPUT -x %s\n\nWritten `%s`.\n", generatedChange, c.Name,
+		text(c.Title), c.Example, c.Syntax)
 	for _, part := range []struct{ title, body string }{
 		{"How it is replayed", c.Doc}, {"What it assumes", c.Assumes}, {"When it does not apply", c.NotWhen},
 	} {
@@ -49,7 +52,8 @@ func changePage(c *changes.Change, cases string) (string, error) {
 		b.WriteString(comment + "\n\n")
 	}
 	args, events, want := firstCase(archive)
-	fmt.Fprintf(&b, "A capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nThe step after `-x %s`, in ns, best and worst in brackets, "+
+	fmt.Fprintf(&b, "A capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nThe step after `-x "+
+		"%s`, in ns, best and worst in brackets, "+
 		"by the rules of the replay alone:\n\n```\n%s```\n", events, args, want)
 	return b.String(), nil
 }

@@ -25,7 +25,8 @@ func exporterPages(all []*exporters.Exporter, cases string) (map[string]string, 
 			return nil, err
 		}
 		_, events, want := firstCase(archive)
-		out[e.Name+".md"] = fmt.Sprintf("%s# %s\n\n%s.\n\n    lacuna export INPUT --to %s -o FILE\n\n%s\n\n## Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n"+
+		out[e.Name+".md"] = fmt.Sprintf("%s# %s\n\n%s.\n\n    lacuna export INPUT --to %s -o FILE\n\n%s\n\n## "+
+			"Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n"+
 			"```\n%s```\n\nThe result:\n\n```\n%s```\n", generatedExporter, e.Name, text(e.Title), e.Name,
 			prose(e.Doc), events, want)
 	}

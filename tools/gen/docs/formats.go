@@ -13,7 +13,8 @@ import (
 // page of its own, NAME.md, written by hand.
 func formatsPage(all []*reader.Format, docs string) string {
 	var b strings.Builder
-	b.WriteString("<!-- Generated from the readers by go generate; do not edit. -->\n# The formats that lacuna reads\n\n" +
+	b.WriteString("<!-- Generated from the readers by go generate; do not edit. -->\n# The formats that lacuna " +
+		"reads\n\n" +
 		"| format | what it is | written by | files |\n|---|---|---|---|\n")
 	for _, f := range all {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", f.Name, f.Name, cell(f.Title), cell(f.Maker), cell(f.Files))
@@ -68,7 +69,8 @@ func costTable(f *reader.Format) string {
 			fmt.Fprintf(&b, "| %s | %.0f |\n", x.what, x.ns)
 		}
 	}
-	fmt.Fprintf(&b, "\nThe true overhead is assumed to be within %.0f %% of it, and the time of a step without the tool is known "+
+	fmt.Fprintf(&b, "\nThe true overhead is assumed to be within %.0f %% of it, and the time of a step without the "+
+		"tool is known "+
 		"to %.0f %% at best. %s\n", 100*t.Spread, 100*t.MinShare, text(f.Measured))
 	return b.String()
 }

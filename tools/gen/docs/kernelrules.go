@@ -14,7 +14,8 @@ const generatedKernelRule = "<!-- Generated from the rules by go generate; do no
 func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
-	b.WriteString(generatedKernelRule + "# The diagnoses of `lacuna kernel`\n\n| rule | problem | since |\n|---|---|---|\n")
+	b.WriteString(generatedKernelRule + "# The diagnoses of `lacuna kernel`\n\n| rule | problem | since " +
+		"|\n|---|---|---|\n")
 	for _, r := range all {
 		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s |\n", r.ID, r.ID, cell(r.Title), r.Since)
 		page, err := kernelRulePage(r, filepath.Join(cases, r.ID+".txtar"))
@@ -24,7 +25,8 @@ func kernelRulePages(all []*kernelrules.Rule, cases string) (map[string]string, 
 		out[r.ID+".md"] = page
 	}
 	b.WriteString(kernelModel)
-	b.WriteString("\nA problem is a finding if its fix is predicted to make the kernel at least 1.1 times faster; one that gains less is mentioned. " +
+	b.WriteString("\nA problem is a finding if its fix is predicted to make the kernel at least 1.1 times faster; " +
+		"one that gains less is mentioned. " +
 		"The model and its accuracy: [accuracy-kernels](../accuracy-kernels.md).\n")
 	out["README.md"] = b.String()
 	return out, nil
@@ -69,7 +71,8 @@ func kernelRulePage(r *kernelrules.Rule, cases string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\n\n## Example\n\nThe counters of a kernel as text:\n\n```\n%s```\n\nThe finding, with its confidence and the predicted time:\n\n```\n%s```", events, finding)
+	fmt.Fprintf(&b, "\n\n## Example\n\nThe counters of a kernel as text:\n\n```\n%s```\n\nThe finding, with its "+
+		"confidence and the predicted time:\n\n```\n%s```", events, finding)
 	section("What to do", r.Fix)
 	section("What would refute the diagnosis", r.RefutedBy)
 	section("When it is wrong or finds nothing", r.Limits)

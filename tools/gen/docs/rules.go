@@ -17,7 +17,8 @@ const generatedRule = "<!-- Generated from the rules by go generate; do not edit
 func rulePages(all []*rules.Rule, cases string) (map[string]string, error) {
 	out := make(map[string]string)
 	var b strings.Builder
-	b.WriteString(generatedRule + "# The diagnoses of `lacuna report`\n\n| rule | problem | since | costs |\n|---|---|---|---|\n")
+	b.WriteString(generatedRule + "# The diagnoses of `lacuna report`\n\n| rule | problem | since | costs " +
+		"|\n|---|---|---|---|\n")
 	for _, r := range all {
 		costs := "time"
 		if r.Standing != rules.CostsTime {
@@ -30,7 +31,8 @@ func rulePages(all []*rules.Rule, cases string) (map[string]string, error) {
 		}
 		out[r.ID+".md"] = page
 	}
-	b.WriteString("\nA finding that costs time is priced by replaying the capture with its fix, and left out if the fix gains nothing. " +
+	b.WriteString("\nA finding that costs time is priced by replaying the capture with its fix, and left out if " +
+		"the fix gains nothing. " +
 		"A finding that costs something else, such as memory, is reported without a price.\n")
 	out["README.md"] = b.String()
 	return out, nil
@@ -52,7 +54,9 @@ func rulePage(r *rules.Rule, cases string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\n\n## Example\n\nA capture as text ([how to read it](../formats/text.md)):\n\n```\n%s```\n\nThe finding, with its confidence, the most that it can save and the change that fixes it:\n\n```\n%s```", events, finding)
+	fmt.Fprintf(&b, "\n\n## Example\n\nA capture as text ([how to read "+
+		"it](../formats/text.md)):\n\n```\n%s```\n\nThe finding, with its confidence, the most that it can save "+
+		"and the change that fixes it:\n\n```\n%s```", events, finding)
 	section("What to do", r.Fix)
 	section("Outside PyTorch", r.FixC)
 	section("How to confirm the fix", r.Confirm)

@@ -43,7 +43,8 @@ func checkText(t testing.TB, p *page.Page) {
 	for width := narrowest; width <= 200; width += 1 + width/40 {
 		for _, ascii := range []bool{false, true} {
 			var out bytes.Buffer
-			if err := page.WriteText(&out, p, page.Layout{Width: width, ASCII: ascii, Unfold: width%2 == 0}); err != nil {
+			if err := page.WriteText(&out, p, page.Layout{Width: width, ASCII: ascii,
+				Unfold: width%2 == 0}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(out.String()) {
@@ -51,7 +52,10 @@ func checkText(t testing.TB, p *page.Page) {
 				if n := page.Shown(line); n > width && !isCommand(p.Blocks, line) {
 					t.Errorf("width %d: a line has %d columns: %q", width, n, line)
 				}
-				if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x202e || ascii && r > 0x7e }) {
+				if strings.ContainsFunc(line, func(r rune) bool {
+					return r < ' ' || r == 0x202e || ascii &&
+						r > 0x7e
+				}) {
 					t.Errorf("width %d, ASCII %v: raw character in %q", width, ascii, line)
 				}
 			}

@@ -20,7 +20,8 @@ func Check(t testing.TB) *gate.Result {
 			}
 			r := &measure.Run{Name: fmt.Sprintf("run%d", i), Machine: measure.Machine{GPU: "NVIDIA H200"},
 				Conditions: []measure.Condition{{Name: "sm_mhz", Median: mhz}}, Measures: []measure.Measure{
-					x("step", "ms", measure.Lower, 10*f+0.01*d), x("noise", "ms", measure.Lower, 10*f+1*d), x("gain", "s",
+					x("step", "ms", measure.Lower, 10*f+0.01*d), x("noise", "ms", measure.Lower, 10*f+1*d),
+					x("gain", "s",
 						measure.Lower, 5/f+0.01*d),
 					x("tokens_per_s", "tokens/s", measure.Higher, 1000+d), x("kernel:void f<int*>(a|b)\n`x`", "ms",
 						measure.Lower, f*f*f*f), x("peak_memory", "bytes", measure.Lower, 4e9)}}
@@ -51,6 +52,7 @@ func Check(t testing.TB) *gate.Result {
 	missing.Name, missing.Verdict, missing.Before, missing.Why = "lost", gate.NotComparable, nil,
 		"it was not measured before"
 	r.Measures = append(r.Measures, missing)
-	r.Warnings = append(r.Warnings, "other processes used the GPU in 1 of 6 new runs, before in 0 of 6: python (pid 7)")
+	r.Warnings = append(r.Warnings, "other processes used the GPU in 1 of 6 new runs, before in 0 of 6: python "+
+		"(pid 7)")
 	return r
 }

@@ -42,7 +42,8 @@ func Doctor() *doctor.Report {
 				Cost: "the program may be killed for memory", Commands: []string{"lacuna record --memory 64 -- ..."},
 				Limits: []doctor.Purpose{doctor.Record}},
 			{Check: "counters", Title: "Counter permission", State: doctor.Limited,
-				Text: "only administrators may read the GPU's counters\x1b[31m", Cost: "ncu ends with ERR_NVGPUCTRPERM",
+				Text: "only administrators may read the GPU's counters\x1b[31m", Cost: "ncu ends with " +
+					"ERR_NVGPUCTRPERM",
 				Fix:      "permit all users on the host, or start the container with",
 				Commands: []string{"docker run --cap-add=PERFMON ..."}, Stops: []doctor.Purpose{doctor.NCU}},
 			{Check: "dcgm", Title: "DCGM", State: doctor.Unknown, Text: "not reported"},
