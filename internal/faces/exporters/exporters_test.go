@@ -13,6 +13,7 @@ import (
 func TestExporters(t *testing.T) {
 	for _, e := range All {
 		t.Run(e.Name, func(t *testing.T) {
+			written := 0
 			golden.Cases(t, "testdata/"+e.Name+".txtar", func(t *testing.T, events string) string {
 				trace, err := evtext.Parse(events)
 				if err != nil {
@@ -22,10 +23,15 @@ func TestExporters(t *testing.T) {
 				if err := e.Write(&out, trace); err != nil {
 					t.Fatal(err)
 				}
+				written += out.Len()
 				return out.String()
 			})
+			if written == 0 {
+				t.Errorf("testdata/%s.txtar: no case writes anything", e.Name)
+			}
 		})
 	}
+	golden.NoStrangers(t, "testdata", func(name string) bool { return Find(name) != nil })
 }
 
 // Every exporter says what a person must know of it.

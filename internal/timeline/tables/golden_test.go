@@ -25,6 +25,20 @@ func TestTables(t *testing.T) {
 	})
 }
 
+// Every table and every column of it says what a person must know.
+func TestTablesAreDocumented(t *testing.T) {
+	for _, table := range All {
+		if strings.TrimSpace(table.Title) == "" || strings.TrimSpace(table.Doc) == "" {
+			t.Errorf("%s: no Title or Doc", table.Name)
+		}
+		for _, c := range table.Columns {
+			if c.Name == "" || strings.TrimSpace(c.Doc) == "" {
+				t.Errorf("%s: column %q has no Name or Doc", table.Name, c.Name)
+			}
+		}
+	}
+}
+
 // testCases runs every case of testdata/NAME.txtar and returns how many rows they have together. Lines "== " part
 // several captures of a case; args are as on the command line, words between blanks.
 func testCases(t *testing.T, table *Table) (rows int) {
