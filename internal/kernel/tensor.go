@@ -69,7 +69,7 @@ func parsePath(name string) tensorPath {
 
 // pathPeaks sums paths by type. The peak is the fastest dense path that the chip has for the type, even
 // if the kernel used a slower one (mma.sync on Hopper reaches two thirds of wgmma): the distance to it
-// is what another instruction would buy. Names without a path count the same work again, and their
+// is what another instruction would gain. Names without a path count the same work again, and their
 // peak is that of sparse matrices: they count only where a type has no other.
 func (k *Kernel) pathPeaks(paths []tensorPath, seconds float64) []Peak {
 	hz, ok := k.Rate("sm")

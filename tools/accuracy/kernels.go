@@ -76,7 +76,7 @@ type measuredKernel struct {
 	ProfiledUs float64
 	Found      []kernelrules.Finding
 	Vendor     vendorVerdict
-	Fixed      float64 // measured time of the repaired variant over that of the slow one; 0: none
+	Fixed      float64 // measured time of the fixed variant over that of the slow one; 0: none
 }
 
 func measureKernels(ctx context.Context, folder string) (*kernelSet, error) {

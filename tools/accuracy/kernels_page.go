@@ -16,7 +16,7 @@ type kernelPage struct {
 }
 
 // kernelIntro and kernelBlind are what no measurement of today says: what the figures mean, and what came out before
-// anything was mended.
+// anything was fixed.
 var (
 	//go:embed text/kernels-intro.md
 	kernelIntro string

@@ -15,13 +15,13 @@ type kernelTruth struct {
 	Case, Variant string // slow, fixed, healthy
 	Us            float64
 	Kernel        string   // prefix of its name
-	Rules         []string // that name the fault; of a repaired kernel the fault that it no longer has
-	NoGain        bool     // what the rules name shows, but its repair buys nothing
+	Rules         []string // that name the fault; of a fixed kernel the fault that it no longer has
+	NoGain        bool     // what the rules name shows, but its fix gains nothing
 	Healthy       bool
-	Unknown       bool // neither healthy nor repaired here
+	Unknown       bool // neither healthy nor fixed here
 }
 
-// plantedKernels is what was planted in the corpus: rules, prefix of the slow kernel, prefix of the repaired one
+// plantedKernels is what was planted in the corpus: rules, prefix of the slow kernel, prefix of the fixed one
 // (workloads/kernels.md beside the corpus).
 var plantedKernels = map[string][3]string{
 	"bank_rowdot":           {"shared_bank_conflicts", "rowdot_pitch32", "rowdot_pitch33"},

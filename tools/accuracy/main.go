@@ -1,5 +1,5 @@
 // Accuracy measures how right lacuna is, on programs whose truth is known: the step without a profiler,
-// the step after a repair, the fault that was planted. It writes docs/accuracy.md.
+// the step after a fix, the fault that was planted. It writes docs/accuracy.md.
 //
 //	go run ./tools/accuracy                                      # the corpus beside the repository
 //	go run ./tools/accuracy -again DIR -unseen DIR               # more captures, laid out like the corpus
@@ -116,7 +116,7 @@ type Set struct {
 	Predictions []*Prediction
 }
 
-// cure is the variant in which what was planted in v is repaired, or nil.
+// cure is the variant in which what was planted in v is fixed, or nil.
 func cure(all []*Variant, v *Variant) *Variant {
 	for _, x := range all {
 		if x.Case == v.Case && x.Base == v.Name && x.Name == "fixed" && x.StepMs() > 0 && v.StepMs() > 0 {

@@ -22,11 +22,11 @@ type Capture struct {
 	Report  *report.Report
 	// how many of the program's steps what was taken for one holds: more than one where only a rhythm marks them
 	Steps int
-	Again *Again   // the repair made once more, where it was made already
-	Cure  *Variant // the program with what was planted repaired; nil if it was not timed
+	Again *Again   // the fix made once more, where it was made already
+	Cure  *Variant // the program with what was planted fixed; nil if it was not timed
 }
 
-// Again is a repair applied to the program that has it: it must gain nothing.
+// Again is a fix applied to the program that has it: it must gain nothing.
 type Again struct {
 	Changes []string
 	WhyNot  string   // why it was not made: the best answer
@@ -47,7 +47,7 @@ func ErrorOf(estimate, truth float64) float64 { return estimate/truth - 1 }
 type Prediction struct {
 	*Capture
 	Fixed   *Variant
-	After   *Capture // of the repaired program with the same tool; nil if there is none
+	After   *Capture // of the fixed program with the same tool; nil if there is none
 	Changes []string
 	WhyNot  string // why it was not predicted, or is no truth of it, or ""
 
@@ -56,10 +56,10 @@ type Prediction struct {
 	Under    Estimate // of the step before, under the same tool
 }
 
-// FreeTruth is the repaired program's step, 0 if it was not timed.
+// FreeTruth is the fixed program's step, 0 if it was not timed.
 func (p *Prediction) FreeTruth() float64 { return p.Fixed.StepMs() }
 
-// GainTruth is what the repair gains, by the program's own clock.
+// GainTruth is what the fix gains, by the program's own clock.
 func (p *Prediction) GainTruth() float64 { return p.Variant.StepMs() - p.Fixed.StepMs() }
 
 // drained says whether a program makes its batches ahead. The few steps of a capture eat what was made before, or wait
@@ -70,8 +70,8 @@ func (v *Variant) drained() bool {
 
 const drainedWhy = "loader workers: the steps captured are not those of a long run"
 
-// UnderTruth is the repaired step as a share of the step before, both as captured with the tool: steps of the device.
-// Where the repaired program was not captured, it is by the program's own clock; 0 if that was not read.
+// UnderTruth is the fixed step as a share of the step before, both as captured with the tool: steps of the device.
+// Where the fixed program was not captured, it is by the program's own clock; 0 if that was not read.
 func (p *Prediction) UnderTruth() float64 {
 	if p.After == nil || p.After.Why != "" || p.Fixed.drained() || p.Report.Steps.MeanMs == 0 {
 		return p.ClockTruth()
@@ -103,7 +103,7 @@ func (p *Prediction) Kind() string {
 	return "scheduling"
 }
 
-// measure reads a capture, diagnoses it, and predicts every repair of it that was timed.
+// measure reads a capture, diagnoses it, and predicts every fix of it that was timed.
 func measure(ctx context.Context, v *Variant, format string, repaired []*Variant) (*Capture, []*Prediction, error) {
 	job := engine.Open([]string{v.Paths[format]}, engine.Options{Rank: engine.AllRanks})
 	defer job.Close()
@@ -155,7 +155,7 @@ func ask(ctx context.Context, job *engine.Job, texts []string) (x *report.WhatIf
 	return x, "", nil
 }
 
-// again asks what the repair that a variant has would gain once more; nil if it is no repair.
+// again asks what the fix that a variant has would gain once more; nil if it is no fix.
 func again(ctx context.Context, job *engine.Job, c *Capture) (*Again, error) {
 	v := c.Variant
 	// something else may be left in it
@@ -212,7 +212,7 @@ func (c *Capture) perStep(ms, lowMs, highMs float64) Estimate {
 	return Estimate{ms / n, lowMs / n, highMs / n}
 }
 
-// predict asks what a repair makes of a capture.
+// predict asks what a fix makes of a capture.
 func predict(ctx context.Context, job *engine.Job, c *Capture, fixed *Variant) (*Prediction, error) {
 	p := &Prediction{Capture: c, Fixed: fixed, Changes: fixed.Changes()}
 	if note := fixed.Otherwise(); note != "" {

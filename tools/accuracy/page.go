@@ -153,7 +153,7 @@ func (p *Prediction) vain() bool {
 		p.FreeGain.LowMs > max(p.noiseMs(), leastGain*p.Now.Ms)
 }
 
-// vain says whether a repair that was made already was promised to gain more.
+// vain says whether a fix that was made already was promised to gain more.
 func (c *Capture) vain() bool {
 	return c.Again != nil && c.Again.WhyNot == "" && c.Again.Gain.LowMs > leastGain*c.Now.Ms
 }
@@ -192,7 +192,7 @@ func (s *Set) recall() string {
 }
 
 // precision is how many of the judgements that name the planted fault were right: found where it is, or not raised
-// where it is repaired.
+// where it is fixed.
 func (s *Set) precision() string {
 	right, all := map[string]int{}, map[string]int{}
 	for _, c := range s.Captures {

@@ -31,7 +31,7 @@ type Verdict struct {
 	Found []string // rules, in the order of the report
 	Right bool
 	Why   string // what is wrong, or ""
-	Base  bool   // the fault is there; else it was repaired, or there never was one
+	Base  bool   // the fault is there; else it was fixed, or there never was one
 	Out   string // why it is not judged, or ""
 }
 

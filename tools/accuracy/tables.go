@@ -30,7 +30,7 @@ func inside(yes bool) string {
 	return "**out**"
 }
 
-// predictions is what repairs were said to make of a step, beside what they made.
+// predictions is what fixes were said to make of a step, beside what they made.
 func (s *Set) predictions(b *strings.Builder) {
 	if len(s.Predictions) == 0 {
 		return
@@ -82,7 +82,7 @@ func (p *Prediction) gainCell() string {
 	return cell
 }
 
-// controls is repairs made once more.
+// controls is fixes made once more.
 func (s *Set) controls(b *strings.Builder) {
 	var rows [][]string
 	for _, c := range s.Captures {

@@ -17,8 +17,8 @@ import (
 // A Variant is one way to write a program, with what its steps take by its own clock.
 type Variant struct {
 	Case, Name string
-	Rule       string // what a right diagnosis of it ranks first or second; of a repaired one, what must be gone
-	Base       string // the variant that a change makes it of; "": it is no repair
+	Rule       string // what a right diagnosis of it ranks first or second; of a fixed one, what must be gone
+	Base       string // the variant that a change makes it of; "": it is no fix
 	Change     string // that change, as it was noted: "drop-syncs + cuda-graph, as one"
 
 	Runs  []float64          // ms per step without a profiler, one of each run or window, sorted
@@ -62,7 +62,7 @@ func (v *Variant) Otherwise() string {
 	return note
 }
 
-// repairs is the change that `fixed` is to `slow` in cases whose truth does not say it.
+// fixes is the change that `fixed` is to `slow` in cases whose truth does not say it.
 var repairs = map[string]string{
 	"data_loading": "prefetch:data_load@12", "tiny_kernels": "cuda-graph", "llm_decode": "cuda-graph",
 	"pageable_copies":     "pin",

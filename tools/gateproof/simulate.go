@@ -70,8 +70,8 @@ func verdictsOf(pool []measured, level, effect float64, runs, trials int, stream
 	return found, wrong
 }
 
-// neededOf asks, where six runs leave a change undecided, for the runs that are said to be needed, makes as many anew,
-// and counts how often these decide.
+// neededOf asks, where six runs leave a change inconclusive, for the runs that are said to be needed, makes as many
+// anew, and counts how often these decide.
 func neededOf(pool []measured, level, effect float64, trials int, stream uint64) (undecided int, needed []float64,
 	decided int) {
 	d := &drawer{rand.New(rand.NewPCG(seed, stream)), pool, level, weathers[0]}

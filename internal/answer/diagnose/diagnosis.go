@@ -12,7 +12,7 @@ import (
 	"lacuna/internal/timeline/rules"
 )
 
-// A Diagnosis answers what is wrong with a capture and what changes to it would buy. What it found out it keeps: to
+// A Diagnosis answers what is wrong with a capture and what changes to it would gain. What it found out it keeps: to
 // ask again is cheap. It may be asked by several goroutines; they take turns.
 type Diagnosis struct {
 	job  *jobCase

@@ -85,7 +85,7 @@ type rankTruth struct {
 	}
 }
 
-// TestMeasuredRanks: two H200, each program's own fault is the first or second finding, repaired programs are accused
+// TestMeasuredRanks: two H200, each program's own fault is the first or second finding, fixed programs are accused
 // of nothing that ranks do to each other, and what was measured lies in what is told. Loops that the host holds up
 // are left out of the times: theirs differ by 33 to 53 % from run to run.
 func TestMeasuredRanks(t *testing.T) {

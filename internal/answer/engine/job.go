@@ -131,7 +131,7 @@ type ReportOptions struct {
 	Kernels *Kernels // reports on single kernels to be joined with the timeline; nil: none
 }
 
-// Report says where a step's time goes and what which change would buy: of several ranks, for the slowest.
+// Report says where a step's time goes and what which change would gain: of several ranks, for the slowest.
 func (j *Job) Report(ctx context.Context, opt ReportOptions) (*report.Report, error) {
 	var inside *kernelreport.Report
 	if opt.Kernels != nil {

@@ -51,7 +51,7 @@ type Effect struct {
 	RunsAfter     int
 	OfSteps       bool // the interval is over the steps of single runs: modes between runs are not in it
 	Verdict       Verdict
-	// a side, for an undecided question to be decided nine times in ten; 0: more than maxRuns, or decided
+	// a side, for an inconclusive question to be decided nine times in ten; 0: more than maxRuns, or decided
 	RunsNeeded  int
 	ModesBefore []float64   // the two centres if the runs (or steps of one run) have two modes
 	ModesAfter  []float64   //
@@ -152,7 +152,7 @@ func (e *Effect) estimate(q Question, before, after []float64) {
 	e.Change = e.relative(e.centres[1] - e.centres[0])
 }
 
-// decide finds interval, verdict and the runs that an undecided question needs.
+// decide finds interval, verdict and the runs that an inconclusive question needs.
 func (e *Effect) decide(q Question, family int) {
 	diff := e.centres[1] - e.centres[0]
 	se, df := welch(e.spread)

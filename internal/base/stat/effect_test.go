@@ -71,7 +71,7 @@ func TestCompareOperating(t *testing.T) {
 	}
 }
 
-// As many runs as an undecided question asks for decide it.
+// As many runs as an inconclusive question asks for decide it.
 func TestRunsNeeded(t *testing.T) {
 	for _, test := range []struct{ cv, effect float64 }{{0.02, 0.05}, {0.02, 0}, {0.05, 0.1}, {0.05, 0}, {0.03, 0}} {
 		r := rand.New(rand.NewPCG(7, 8))

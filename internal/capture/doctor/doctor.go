@@ -1,5 +1,5 @@
 // Package doctor looks at a machine: can GPU timelines be recorded here, can ncu read counters, can the CPU be
-// sampled, what is missing, what that costs, and what mends it. Checks look at a Machine, which may be this one
+// sampled, what is missing, what that costs, and what fixes it. Checks look at a Machine, which may be this one
 // or one that a test describes; they change nothing.
 package doctor
 

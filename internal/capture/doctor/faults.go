@@ -10,7 +10,7 @@ import (
 // 13.0, 13.0.85 is 13.0 Update 1 (version numbers: the labels of NVIDIA's conda channel; faults: the release
 // notes of CUPTI up to 13.4 Update 1, and the issues that are named).
 type fault struct {
-	from, until string // from "": since ever; until "": not mended up to 13.4 Update 1
+	from, until string // from "": since ever; until "": not fixed up to 13.4 Update 1
 	says        string
 	record      bool // any recording by lacuna may suffer, not only some uses of it or other tools
 }
@@ -41,7 +41,7 @@ func faultsOf(v string) (all []fault) {
 }
 
 // surely says whether a version that a fault touches has it: one that does not tell updates of its release apart
-// ("13.0") may be an update in which it is mended.
+// ("13.0") may be an update in which it is fixed.
 func (f fault) surely(v string) bool {
 	have, mended := version(v), version(f.until)
 	return len(have) != 2 || len(mended) < 3 || !slices.Equal(have, mended[:2])

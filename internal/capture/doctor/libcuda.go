@@ -28,7 +28,7 @@ var libcuda = Check{ID: "libcuda", Title: "CUDA driver library", For: []Purpose{
 		return []Result{r}
 	}}
 
-// cuInit's errors that machines, not programs, are to blame for (cuda.h), and what mends them.
+// cuInit's errors that machines, not programs, are to blame for (cuda.h), and what fixes them.
 var initErrors = map[int]struct{ says, fix string }{
 	100: {"no device", "see why: CUDA_VISIBLE_DEVICES, the container's devices, sudo dmesg | grep -i NVRM"},
 	802: {"the system is not ready", "on machines with NVSwitch the fabric manager must run: sudo systemctl start " +

@@ -114,7 +114,7 @@ const maxPasses = 16
 
 // LoadedAddresses says of each instruction whether it is a load from global memory whose address descends from a value
 // that another load brought from global memory: a gather or a walk along a list, whose pattern no reordering of threads
-// repairs. Values are followed forwards through registers, joined where branches meet, forgotten when overwritten; not
+// fixes. Values are followed forwards through registers, joined where branches meet, forgotten when overwritten; not
 // through memory and not through calls.
 func LoadedAddresses(list []Instruction) []bool {
 	before := make([]registers, len(list)) // registers that hold something loaded

@@ -23,7 +23,7 @@ type Options struct {
 // The orders of kernels.
 const (
 	SortTime = "time" // of all launches, most first
-	SortGain = "gain" // what the best repair saves of all launches, most first
+	SortGain = "gain" // what the best fix saves of all launches, most first
 	SortName = "name"
 )
 
@@ -197,7 +197,7 @@ func share(all []Kernel) {
 	}
 }
 
-// GainUs is what the best repair saves of all launches of a kernel together; 0: none is predicted.
+// GainUs is what the best fix saves of all launches of a kernel together; 0: none is predicted.
 func (k *Kernel) GainUs() float64 {
 	best := 0.0
 	for i := range k.Findings {

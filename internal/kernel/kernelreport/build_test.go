@@ -122,7 +122,7 @@ func TestPicking(t *testing.T) {
 	}
 }
 
-// By gain, what the best repair saves of all launches counts, not how many times as fast one launch would be.
+// By gain, what the best fix saves of all launches counts, not how many times as fast one launch would be.
 func TestGainOrder(t *testing.T) {
 	us := func(v float64) *float64 { return &v }
 	all := []Kernel{

@@ -48,7 +48,7 @@ func (out *Kernel) findingsAtBoost() {
 	}
 }
 
-// togetherOf is what all repairs bring at once: gains do not add up.
+// togetherOf is what all fixes bring at once: gains do not add up.
 func (out *Kernel) togetherOf(found *kernelrules.Findings, all []*kernel.Kernel, at int) {
 	n := 0
 	for i := range found.All {

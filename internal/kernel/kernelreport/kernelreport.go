@@ -81,7 +81,7 @@ type Kernel struct {
 	LinesOf       string  `json:"source_of"` // what Share in source is of: "samples"
 
 	Findings []Finding `json:"findings"`
-	Together *Together `json:"together,omitempty"` // all repairs at once; nil: fewer than two have a prediction
+	Together *Together `json:"together,omitempty"` // all fixes at once; nil: fewer than two have a prediction
 	// true of the kernel, but worth too little, or the kernel is too short to say
 	Mentioned []Finding   `json:"mentioned"`
 	Abstained []Abstained `json:"abstained"`
@@ -237,13 +237,13 @@ type Line struct {
 	Reason   string  `json:"reason,omitempty"` // the same, as the profiler calls it
 }
 
-// A Finding is a fault inside a kernel and what its repair is predicted to bring.
+// A Finding is a fault inside a kernel and what its fix is predicted to bring.
 type Finding struct {
 	Rule        string  `json:"rule"`
 	Title       string  `json:"title"`
 	Confidence  float64 `json:"confidence"`
 	Healthy     bool    `json:"healthy"`      // nothing is wrong: the kernel is at a limit
-	PredictedUs float64 `json:"predicted_us"` // the kernel's time after the repair; 0: not predicted
+	PredictedUs float64 `json:"predicted_us"` // the kernel's time after the fix; 0: not predicted
 	LowUs       float64 `json:"low_us"`
 	HighUs      float64 `json:"high_us"`
 	// AtBoostUs is PredictedUs at full clock, where the profiler held clocks down; 0: the same, or not known.
@@ -257,7 +257,7 @@ type Finding struct {
 	SymptomOf string   `json:"symptom_of,omitempty"`
 }
 
-// Together is the kernel's time once all findings are repaired: their gains do not add up.
+// Together is the kernel's time once all findings are fixed: their gains do not add up.
 type Together struct {
 	PredictedUs float64 `json:"predicted_us"`
 	LowUs       float64 `json:"low_us"`

@@ -33,7 +33,7 @@ func open(t testing.TB, path string) ([]*kernel.Kernel, []*kernelrules.Findings)
 	return all, kernelrules.Diagnose(all)
 }
 
-// planted is what was planted in each case: rules that name it, the slow kernel and the repaired one
+// planted is what was planted in each case: rules that name it, the slow kernel and the fixed one
 // (workloads/kernels.md).
 var planted = map[string][3]string{
 	"coalesce_aos":          {"uncoalesced_access", "aos_energy_strided", "soa_energy_coalesced"},
@@ -85,7 +85,7 @@ func times(t *testing.T, path string) map[string]float64 {
 	return out
 }
 
-// The planted fault of each kernel is among its first two findings, and not high on the repaired one.
+// The planted fault of each kernel is among its first two findings, and not high on the fixed one.
 func TestPlanted(t *testing.T) {
 	corpus := golden.Corpus(t)
 	measured := times(t, filepath.Join(corpus, "kernel/times.csv"))

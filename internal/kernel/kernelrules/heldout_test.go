@@ -14,14 +14,14 @@ import (
 // heldOut is kernels outside the corpus with what was planted in them (README there).
 const heldOut = "../../../bench/gpu/kernels2/"
 
-// notFound is planted faults that are not the first finding, and why; a repaired kernel that is accused of its fault
+// notFound is planted faults that are not the first finding, and why; a fixed kernel that is accused of its fault
 // is one too.
 var notFound = map[string]string{
 	"tallies/slow":      "atomics at 26 % of one slice beside a sweep of DRAM: 17 % of the time",
 	"standardise/fixed": "the repair leaves one of two extra passes",
 }
 
-// In kernels that the rules were not made on, the planted fault comes first, and neither repaired nor healthy ones
+// In kernels that the rules were not made on, the planted fault comes first, and neither fixed nor healthy ones
 // have it.
 func TestHeldOut(t *testing.T) {
 	f, err := os.Open(heldOut + "times.csv")

@@ -1,6 +1,6 @@
 // Package kernelrules is the shelf of kernel diagnoses: one file a fault inside a kernel. A rule looks
 // at one launch's counters, says what is wrong and where, and predicts the kernel's time once it is
-// repaired: from what then limits it, not from what is wasted now.
+// fixed: from what then limits it, not from what is wasted now.
 package kernelrules
 
 import (
@@ -44,23 +44,23 @@ type Finding struct {
 	Rule       *Rule
 	Title      string  // with names and numbers of this kernel
 	Confidence float64 // 0 to 1
-	// PredictedUs is the time after the repair, between LowUs and HighUs; 0: not predicted.
+	// PredictedUs is the time after the fix, between LowUs and HighUs; 0: not predicted.
 	PredictedUs, LowUs, HighUs float64
 	Next                       string // what limits the kernel then
 	Evidence                   []string
 	Places                     []kernel.Place // source lines or instructions where it sits, worst first
 	Fix                        string         // "": the rule's
-	SameAs                     string         // rule whose finding above this one has the same repair
+	SameAs                     string         // rule whose finding above this one has the same fix
 	SymptomOf                  string         // rule of the finding above that causes this one
 
-	repair *repair // what the repair leaves of each demand; nil: not modelled
+	repair *repair // what the fix leaves of each demand; nil: not modelled
 }
 
 // Findings collects what a rule finds.
 type Findings struct {
 	rule *Rule
-	All  []Finding // ranked: causes before symptoms, then by what their repair gains
-	// true of the kernel, but its repair gains less than gainWorth, or the kernel is too short to say
+	All  []Finding // ranked: causes before symptoms, then by what their fix gains
+	// true of the kernel, but its fix gains less than gainWorth, or the kernel is too short to say
 	Mentioned []Finding
 	Abstained []Abstention
 }

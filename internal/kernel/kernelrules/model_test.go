@@ -28,7 +28,7 @@ func caseOf(t *testing.T, text string) *Case {
 	return NewCase(parse(t, text), 0)
 }
 
-// The time after a repair is what the next resource needs, by hand: DRAM at 0.20 of 1000 us, of which 0.88 can be
+// The time after a fix is what the next resource needs, by hand: DRAM at 0.20 of 1000 us, of which 0.88 can be
 // reached.
 func TestPredict(t *testing.T) {
 	c := caseOf(t, streaming)
@@ -57,7 +57,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// Two repairs at once: what each leaves, multiplied; gains do not add up.
+// Two fixes at once: what each leaves, multiplied; gains do not add up.
 func TestTogether(t *testing.T) {
 	c := caseOf(t, streaming)
 	a := c.expect(&Finding{Rule: &sharedBankConflicts}, asNow().leave(0.1, kernel.L1))

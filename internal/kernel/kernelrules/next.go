@@ -12,7 +12,7 @@ import (
 //
 //	T_new = max over resources of T x u x s / cap
 //
-// u is the share of the resource's peak that the kernel used, s what the repair leaves of the demand on
+// u is the share of the resource's peak that the kernel used, s what the fix leaves of the demand on
 // it, and cap the share of the peak that kernels reach. Only shares enter, so no constants of a chip are
 // needed. Where waiting remains, the rule adds a floor in time.
 
@@ -100,19 +100,19 @@ func (c *Case) limitedBy(rs ...kernel.Resource) bool {
 	})
 }
 
-// A repair is what a fix leaves of the demand on each resource, and how long waiting still takes.
+// A fix is what a fix leaves of the demand on each resource, and how long waiting still takes.
 type repair struct {
 	scale map[kernel.Resource]float64 // absent: 1
-	cap   map[kernel.Resource]float64 // centre of the share reached, where the repair decides it
+	cap   map[kernel.Resource]float64 // centre of the share reached, where the fix decides it
 	// wait is how long latency keeps the kernel busy, as a share of its time now: at best, probably, at worst.
 	low, wait, high float64
 	// only is the resources that bound the best case; nil: all. A fix that rewrites a kernel keeps only its bytes.
 	only []kernel.Resource
-	// blocks says that the repaired kernel has other blocks, so that waves of now say nothing of it.
+	// blocks says that the fixed kernel has other blocks, so that waves of now say nothing of it.
 	blocks bool
 }
 
-// asNow is a repair that changes no demand: what a kernel that waits can reach.
+// asNow is a fix that changes no demand: what a kernel that waits can reach.
 func asNow() *repair {
 	return &repair{scale: make(map[kernel.Resource]float64), cap: make(map[kernel.Resource]float64)}
 }
@@ -133,7 +133,7 @@ func (r *repair) leave(share float64, rs ...kernel.Resource) *repair {
 	return r.times(math.Min(share, 1), rs...)
 }
 
-// left is what the repair leaves of the demand on a resource.
+// left is what the fix leaves of the demand on a resource.
 func (r *repair) left(at kernel.Resource) float64 {
 	if s, ok := r.scale[at]; ok {
 		return s
@@ -141,7 +141,7 @@ func (r *repair) left(at kernel.Resource) float64 {
 	return 1
 }
 
-// and is both repairs at once: what each leaves, multiplied.
+// and is both fixes at once: what each leaves, multiplied.
 func (r *repair) and(o *repair) *repair {
 	out := &repair{scale: maps.Clone(r.scale), cap: maps.Clone(r.cap), blocks: r.blocks || o.blocks}
 	for _, x := range resources {
@@ -154,7 +154,7 @@ func (r *repair) and(o *repair) *repair {
 	return out
 }
 
-// eitherWait is how long latency still takes after both repairs: what the better one leaves, and what one leaves
+// eitherWait is how long latency still takes after both fixes: what the better one leaves, and what one leaves
 // where the other does not speak of waiting.
 func eitherWait(a, b float64) float64 {
 	if a == 0 || b == 0 {
@@ -163,7 +163,7 @@ func eitherWait(a, b float64) float64 {
 	return math.Min(a, b)
 }
 
-// A prediction is how long a kernel lasts after a repair, us.
+// A prediction is how long a kernel lasts after a fix, us.
 type prediction struct {
 	us, low, high float64
 	next          string // what limits it then
@@ -175,11 +175,11 @@ const (
 	rangeDownUs = 1
 	rangeUpUs   = 3
 	rangeShare  = 0.1
-	// capSpread is how far what a repair reaches may be off, where the repair decides it.
+	// capSpread is how far what a fix reaches may be off, where the fix decides it.
 	capSpread = 1.25
 )
 
-// predict is the time after a repair.
+// predict is the time after a fix.
 func (c *Case) predict(r *repair) prediction {
 	t := c.us()
 	var p prediction

@@ -67,7 +67,7 @@ func (r *Rule) missing(c *Case) *Need {
 	return nil
 }
 
-// expect prices a finding: the repair's time, its range and what limits then.
+// expect prices a finding: the fix's time, its range and what limits then.
 func (c *Case) expect(f *Finding, r *repair) *Finding {
 	p := c.predict(r)
 	if !finite(p.us, p.low, p.high) {
@@ -87,7 +87,7 @@ func finite(all ...float64) bool {
 	return true
 }
 
-// Together is the time when several findings are repaired at once: demands that each leaves are
+// Together is the time when several findings are fixed at once: demands that each leaves are
 // multiplied, since gains do not add up. ok is false if none of them is modelled.
 func (c *Case) Together(findings []Finding) (us, low, high float64, next string, ok bool) {
 	var all *repair
@@ -107,7 +107,7 @@ func (c *Case) Together(findings []Finding) (us, low, high float64, next string,
 	if !finite(p.us, p.low, p.high) {
 		return 0, 0, 0, "", false
 	}
-	for _, f := range findings { // more repairs are not slower than one
+	for _, f := range findings { // more fixes are not slower than one
 		if f.repair != nil && f.PredictedUs < p.us {
 			p.us, p.next = f.PredictedUs, f.Next
 		}

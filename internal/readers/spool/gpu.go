@@ -40,7 +40,7 @@ func (r *reading) spans(c *raw.Chunk, startNs, durNs *[]int64) {
 	}
 }
 
-// repair takes the rows without usable times out of a chunk.
+// fix takes the rows without usable times out of a chunk.
 func (r *reading) repair(c *raw.Chunk) (start, end raw.Column) {
 	start, end = c.Column("start"), c.Column("end")
 	example := func(i int) string {

@@ -61,7 +61,7 @@ func diffOf(t *testing.T, before, after *compare.Capture) *compare.Difference {
 	return d
 }
 
-// planted is a key that must be the first that explains a repair; the second where the repair takes work off the
+// planted is a key that must be the first that explains a fix; the second where the fix takes work off the
 // launching thread as well, as host_sync's does: each .item() is a launch, a copy and a wait.
 var planted = map[string]struct {
 	keys  string
@@ -130,7 +130,7 @@ func check(t *testing.T, name string, d *compare.Difference) {
 	if change := meanOf(d, 1) - meanOf(d, 0); math.Abs(sum-change) > 0.02*d.Step.Before {
 		t.Errorf("what explains it sums to %.3f ms, the mean steps differ by %.3f", sum, change)
 	}
-	// host_sync gains less than host-bound programs scatter: its repair shows in the synchronisations that went.
+	// host_sync gains less than host-bound programs scatter: its fix shows in the synchronisations that went.
 	if d.Step.Verdict != compare.Faster && name != "host_sync" {
 		t.Errorf("the step is %s: %+v", d.Step.Verdict, d.Step)
 	}

@@ -18,7 +18,7 @@ import (
 	"lacuna/internal/timeline/replay"
 )
 
-// repairs is the change that is the repair of each program of the corpus.
+// fixes is the change that is the fix of each program of the corpus.
 var repairs = map[string]string{
 	"data_loading": "prefetch:data_load@12", "tiny_kernels": "cuda-graph", "llm_decode": "cuda-graph",
 	"pageable_copies":     "pin",
@@ -76,12 +76,12 @@ func load(t *testing.T, path string) *replay.Program {
 
 var captures = map[string]string{"nsys": "nsys.sqlite.zst", "torch": "torch.json.gz"}
 
-// worstMean is the mean absolute error of a step with its repair, over all programs and both tools, from which on
+// worstMean is the mean absolute error of a step with its fix, over all programs and both tools, from which on
 // something is broken: what is reached is in docs/accuracy.md.
 const worstMean = 0.12
 
-// TestRepairs applies its repair to each slow program, in both formats, and compares the ratio of the step after to
-// the one before with that of the repaired program, alone and without a profiler.
+// TestRepairs applies its fix to each slow program, in both formats, and compares the ratio of the step after to
+// the one before with that of the fixed program, alone and without a profiler.
 func TestRepairs(t *testing.T) {
 	root := filepath.Join(golden.Corpus(t), "system")
 	sum, n, inside := 0.0, 0, 0
@@ -119,17 +119,17 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// mostNothing is the share of a step that a change may promise where there is nothing to repair.
+// mostNothing is the share of a step that a change may promise where there is nothing to fix.
 const mostNothing = 0.01
 
-// stillToGain is what there is to gain in a repaired program all the same, as a share of its step.
+// stillToGain is what there is to gain in a fixed program all the same, as a share of its step.
 var stillToGain = map[string]float64{
 	"data_loading overlap-copies":        0.03, // its loader pins batches, but copies them on the stream that computes
 	"data_loading prefetch:data_load@12": 0.03, // taking a batch from the loader's queue is host work in the range
 }
 
-// TestNothingToRepair applies changes to repaired programs: the repair of each, and those that must buy nothing
-// anywhere but in the program that they repair. They match nothing, are not allowed, or buy less than 1 %.
+// TestNothingToRepair applies changes to fixed programs: the fix of each, and those that must buy nothing
+// anywhere but in the program that they fix. They match nothing, are not allowed, or buy less than 1 %.
 func TestNothingToRepair(t *testing.T) {
 	root := filepath.Join(golden.Corpus(t), "system")
 	for _, name := range folders(t, root) {

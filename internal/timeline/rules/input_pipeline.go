@@ -74,7 +74,7 @@ func checkInputPipeline(c *Case, out *Findings) {
 	}
 }
 
-// repair names the change that makes the site's work ahead. Where a copy follows, it does so without a range too.
+// fix names the change that makes the site's work ahead. Where a copy follows, it does so without a range too.
 func (s *site) repair(f *Finding) {
 	if s.rangeName != "" {
 		f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))

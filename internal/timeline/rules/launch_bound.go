@@ -47,7 +47,7 @@ One cudaGraphLaunch replaces hundreds of cudaLaunchKernel, and the kernels follo
 }
 
 // forbidGraphs is the rules that find what no CUDA graph may span, synchronisations and allocations: what they find
-// is repaired first.
+// is fixed first.
 var forbidGraphs = []*Rule{&hostSync, &excessTransfer, &allocatorChurn}
 
 const (

@@ -1,6 +1,6 @@
 // Package rules is the shelf of diagnoses: one file a fault of GPU programs. A rule looks at the
 // facts of one capture and says where the fault is, how much time it can have to do with at most, and
-// which change would repair it, in the grammar of `whatif -x`. It knows no replay: package diagnose
+// which change would fix it, in the grammar of `whatif -x`. It knows no replay: package diagnose
 // prices what rules find.
 package rules
 
@@ -21,7 +21,7 @@ type Rule struct {
 	Limits    string // when it is wrong or silent; compulsory
 	Fix       string // what to change, with a short example in PyTorch
 	FixC      string // the same outside PyTorch: CUDA calls, C++
-	Confirm   string // how to see in a new profile that it is repaired
+	Confirm   string // how to see in a new profile that it is fixed
 	RefutedBy string // what would show that the diagnosis is wrong
 	Standing  Standing
 
@@ -37,7 +37,7 @@ type Standing uint8
 
 // The standings.
 const (
-	CostsTime Standing = iota // priced in ms of the step, dropped if the repair buys nothing
+	CostsTime Standing = iota // priced in ms of the step, dropped if the fix gains nothing
 	CostsElse                 // costs memory or money, or is only worth knowing: judged by presence
 	// no fault, but what bounds a step in which nothing is worth fixing: withheld beside what is
 	Limit
@@ -73,9 +73,9 @@ func (c *Case) Share(ns int64) float64 { return float64(ns) * c.PerStep / max(1,
 type Finding struct {
 	Rule       *Rule
 	Title      string   // in the user's terms, with names and numbers of this capture
-	AtMostNs   float64  // upper bound of what repairing it can save of a mean step; 0: not known, or no time
-	Changes    []string // the repair as what-if changes, best first; none: it cannot be replayed
-	First      string   // rule whose repair this one needs first, or ""
+	AtMostNs   float64  // upper bound of what fixing it can save of a mean step; 0: not known, or no time
+	Changes    []string // the fix as what-if changes, best first; none: it cannot be replayed
+	First      string   // rule whose fix this one needs first, or ""
 	Confidence float64  // 0 to 1: how sure the rule is that this is the fault
 	Evidence   []Evidence
 	Fix        string // "": the rule's
@@ -131,7 +131,7 @@ func (f *Finding) Because(text string, rows ...string) *Finding {
 	return f
 }
 
-// Repair names the changes that repair it, best first.
+// Repair names the changes that fix it, best first.
 func (f *Finding) Repair(changes ...string) *Finding {
 	f.Changes = append(f.Changes, changes...)
 	return f
