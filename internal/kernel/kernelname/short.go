@@ -32,6 +32,19 @@ func Short(s string) string {
 	return s[name:]
 }
 
+// Qualified is a kernel's name with its namespaces, without return type, anonymous namespaces, template arguments and
+// arguments.
+func Qualified(s string) string {
+	if strings.HasPrefix(s, "_Z") && len(s) <= maxDemangle {
+		s = demangle.Filter(s, demangle.MaxLength(12), demangle.NoParams, demangle.NoTemplateParams)
+	}
+	s = strings.TrimPrefix(unnamed.Replace(s), "void ")
+	if i := strings.IndexAny(s, "<("); i >= 0 {
+		s = s[:i]
+	}
+	return s
+}
+
 // unnamed takes anonymous namespaces out, as GCC and as NVIDIA's tools write them.
 var unnamed = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "")
 

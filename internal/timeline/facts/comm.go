@@ -1,37 +1,45 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 
+	"lacuna/internal/kernel/kernelname"
 	"lacuna/internal/timeline/model"
 )
 
-// commNames begin the base names of communication kernels. NVIDIA's, AMD's, Huawei's and
-// Intel's collective libraries name theirs so; MSCCL and DeepEP likewise.
-var commNames = []string{"nccl", "rccl", "hccl", "oneccl", "msccl", "nvshmem", "deep_ep"}
+// commNames begin the names of communication kernels, or of a namespace around them: the collective libraries of NVIDIA,
+// AMD, Huawei and Intel, MSCCL and MSCCL++, NVSHMEM, and DeepEP's dispatch and combine (deep_ep; dpsk::ep in traces that
+// DeepSeek published).
+var commNames = []string{"nccl", "rccl", "hccl", "oneccl", "msccl", "nvshmem", "deep_ep", "dpsk::ep", "quickreduce"}
 
-// commParts occur in the names of kernels that do a collective through symmetric or
-// peer memory instead of a library: PyTorch's symmetric memory, vLLM's and TensorRT-LLM's custom all-reduce.
-var commParts = []string{"multimem_all_", "multimem_one_shot", "one_shot_all_reduce", "two_shot_all_reduce",
-	"cross_device_reduce", "symm_mem_", "all_reduce_one_shot", "allreduce_fusion_kernel"}
+// commParts occur in the names of kernels that do a collective through symmetric or peer memory instead of a library:
+// PyTorch's symmetric memory (multimem_all_reduce_kernel, one_shot_all_reduce_kernel), vLLM's, SGLang's and AITER's
+// cross_device_reduce_1stage, TensorRT-LLM's and FlashInfer's oneShotAllReduceKernel, allreduce_fusion_kernel_oneshot_lamport
+// and twoshotAllreduceKernel, Triton-distributed's allreduce_one_shot_push. They are compared in lower case without "_".
+var commParts = []string{"allreduce", "reducescatter", "allgather", "alltoall", "crossdevicereduce", "multimemoneshot",
+	"symmmem", "epdispatch", "epcombine"}
+
+// inOneDevice begins what is called a reduction over all but stays within a GPU: of a warp, a block, a cluster.
+var inOneDevice = []string{"warp", "block", "thread", "quad", "cta", "cluster", "group"}
 
 // isCommName says whether a kernel's name is that of a communication kernel.
 func isCommName(name string) bool {
-	name = strings.ToLower(strings.TrimPrefix(name, "void "))
-	base := name
-	if i := strings.IndexAny(base, "<("); i >= 0 {
-		base = base[:i]
-	}
-	if i := strings.LastIndex(base, "::"); i >= 0 {
-		base = base[i+2:]
-	}
-	for _, p := range commNames {
-		if strings.HasPrefix(name, p) || strings.HasPrefix(base, p) {
-			return true
+	full := strings.ToLower(kernelname.Qualified(name))
+	for rest := full; rest != ""; {
+		for _, p := range commNames {
+			if strings.HasPrefix(rest, p) {
+				return true
+			}
 		}
+		_, rest, _ = strings.Cut(rest, "::")
 	}
+	base := full[strings.LastIndex(full, "::")+1:]
+	base = strings.ReplaceAll(strings.TrimPrefix(base, ":"), "_", "")
 	for _, p := range commParts {
-		if strings.Contains(base, p) {
+		if before, _, found := strings.Cut(base, p); found && !slices.ContainsFunc(inOneDevice, func(s string) bool {
+			return strings.HasSuffix(before, s)
+		}) {
 			return true
 		}
 	}

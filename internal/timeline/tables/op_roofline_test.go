@@ -35,7 +35,7 @@ func TestOpRooflineTraceLens(t *testing.T) {
 				calls[row[0].Text] += row[3].Int
 				busyNs[row[0].Text] += row[4].Int
 			}
-			sheet := filepath.Join(golden.Root(t), "../../shared/corpus/public/tracelens_expected", set,
+			sheet := filepath.Join(golden.Root(t), "../shared/corpus/public/tracelens_expected", set,
 				"ops_summary.csv")
 			for _, want := range readTraceLens(t, sheet) {
 				name := want["name"]
