@@ -31,7 +31,8 @@ var exportCommand = Command{
 			if err := oneOf("--to", *to, exporters.Names()); err != nil {
 				return err
 			}
-			if err := needInputs("export", args); err != nil {
+			args, err := inputFiles("export", args)
+			if err != nil {
 				return err
 			}
 			if len(args) > 1 {

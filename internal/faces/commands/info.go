@@ -28,7 +28,8 @@ var infoCommand = Command{
 			if err := oneOf("--format", *format, infoFormats()); err != nil {
 				return err
 			}
-			if err := needInputs("info", args); err != nil {
+			args, err := inputFiles("info", args)
+			if err != nil {
 				return err
 			}
 			layout := env.layout()

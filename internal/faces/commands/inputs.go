@@ -3,7 +3,9 @@ package commands
 import (
 	"fmt"
 	"math"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,21 +31,36 @@ func (e *Env) tellRanks(runs *engine.Runs) {
 	}
 }
 
-// needInputs checks that there is something to read, and that stdin is asked for once.
-func needInputs(command string, args []string) error {
+// inputFiles is the files that a command's arguments name: files, the files of folders, globs that the shell did not
+// expand. There is one at least, stdin is named once, and no file twice: it would count twice.
+func inputFiles(command string, args []string) ([]string, error) {
 	if len(args) == 0 {
-		return errCall("%s: no INPUT given; try lacuna %s trace.json.gz, or lacuna demo", command, command)
+		return nil, errCall("%s: no INPUT given; try lacuna %s trace.json.gz, or lacuna demo", command, command)
 	}
-	stdin := 0
-	for _, a := range args {
-		if a == "-" {
-			stdin++
+	files, err := engine.RunFiles(args)
+	if err != nil {
+		return nil, err
+	}
+	var seen []os.FileInfo
+	for i, path := range files {
+		st, err := os.Stat(path)
+		if path == "-" {
+			if slices.Contains(files[:i], "-") {
+				return nil, errCall("%s: stdin (-) can be read only once", command)
+			}
+			st, err = nil, nil
 		}
+		if err != nil {
+			st = nil // the reader says it
+		}
+		for k, earlier := range seen {
+			if st != nil && earlier != nil && os.SameFile(st, earlier) {
+				return nil, errCall("%s: %s and %s are the same file; name it once", command, files[k], path)
+			}
+		}
+		seen = append(seen, st)
 	}
-	if stdin > 1 {
-		return errCall("%s: stdin (-) can be read only once", command)
-	}
-	return nil
+	return files, nil
 }
 
 // stepOptions understands --steps A:B and --step-range.

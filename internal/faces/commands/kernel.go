@@ -119,7 +119,8 @@ func (c kernelCall) run(ctx context.Context, env *Env, args []string) error {
 	if err := c.from.unused(); err != nil {
 		return err
 	}
-	if err := needReports("kernel", args); err != nil {
+	args, err = reportFiles("kernel", args)
+	if err != nil {
 		return err
 	}
 	in, err := engine.OpenKernels(ctx, args, env)

@@ -6,13 +6,13 @@ import (
 	"lacuna/internal/answer/engine"
 )
 
-// needReports is needInputs for kernel reports.
-func needReports(command string, args []string) error {
+// reportFiles is inputFiles for kernel reports.
+func reportFiles(command string, args []string) ([]string, error) {
 	if len(args) == 0 {
-		return errCall("%s: no REPORT given; try lacuna %s report.ncu-rep, which ncu --set full --import-source "+
+		return nil, errCall("%s: no REPORT given; try lacuna %s report.ncu-rep, which ncu --set full --import-source "+
 			"yes -o report PROGRAM writes", command, command)
 	}
-	return needInputs(command, args)
+	return inputFiles(command, args)
 }
 
 // noLaunch makes the answer "no" of a selection that leaves nothing.

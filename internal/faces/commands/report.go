@@ -17,7 +17,8 @@ var reportCommand = Command{
 	Args:  "INPUT...",
 	Title: "Show where a step's time goes and what each fix would gain",
 	Doc: `
-Several inputs, or ranks in one recording, are the ranks of one job. A step
+INPUT is a capture, a folder of captures or a quoted glob. Several inputs, or
+ranks in one recording, are the ranks of one job. A step
 lasts from the first kernel launched inside one step marker to the first kernel
 launched inside the next. Step markers are the ranges that --step-range names;
 else ranges called "step 3" or the like; else the profiler's own; else steps are
@@ -65,7 +66,8 @@ that costs per step.`,
 			if *rank < -1 || *device < -1 {
 				return errCall("report: --rank and --device: want 0 or more")
 			}
-			if err := needInputs("report", args); err != nil {
+			args, err := inputFiles("report", args)
+			if err != nil {
 				return err
 			}
 			stepOpt, err := stepOptions(*steps, *pattern)

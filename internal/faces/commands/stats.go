@@ -82,7 +82,7 @@ func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := needInputs("stats", args); err != nil {
+	if args, err = inputFiles("stats", args); err != nil {
 		return err
 	}
 	if err := checkRank("stats", *c.rank); err != nil {

@@ -72,7 +72,11 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if *c.list {
 		return env.write(func(w io.Writer) error { return writeText(w, changeList()) })
 	}
-	if err := c.check(args); err != nil {
+	if err := c.check(); err != nil {
+		return err
+	}
+	args, err := inputFiles("whatif", args)
+	if err != nil {
 		return err
 	}
 	opt, err := stepOptions(*c.steps, *c.pattern)
@@ -94,7 +98,7 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 }
 
 // check refuses a call that is wrong before a large file is read.
-func (c whatifCall) check(args []string) error {
+func (c whatifCall) check() error {
 	if err := oneOf("--format", *c.format, reportFormats()); err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func (c whatifCall) check(args []string) error {
 			return err
 		}
 	}
-	return needInputs("whatif", args)
+	return nil
 }
 
 // findChange is the change that a text of -x names.

@@ -306,15 +306,8 @@ func (t *text) next(n Next) {
 	}
 	t.section(Section{Title: T("Next"), Level: 1})
 	for _, a := range n.List {
-		lines := Wrap(t.Clean(a.Command), t.Columns()-6)
-		for i, l := range lines {
-			if i < len(lines)-1 {
-				l += ` \`
-			}
-			if i > 0 {
-				l = "  " + l
-			}
-			t.line("  " + l)
+		for i, l := range commandLines(t.Clean(a.Command), t.Columns()-6) {
+			t.line("  " + strings.Repeat("  ", min(i, 1)) + l)
 		}
 		t.prose(Prose{Indent: 6, Text: T(a.Why)})
 	}

@@ -136,3 +136,42 @@ func partsOf(text string) (out []examplePart) {
 	}
 	return out
 }
+
+// commandLines breaks a command between its words into lines of at most width columns, which end in a backslash where they
+// go on: so they can be copied into a shell. A word is never broken, however long: half a path is another path.
+func commandLines(command string, width int) (lines []string) {
+	line := ""
+	for _, word := range shellWords(command) {
+		switch {
+		case line == "":
+			line = word
+		case Shown(line)+1+Shown(word) <= width:
+			line += " " + word
+		default:
+			lines, line = append(lines, line+` \`), word
+		}
+	}
+	return append(lines, line)
+}
+
+// shellWords divides a command at its blanks, but for those in quotes.
+func shellWords(command string) (words []string) {
+	quoted, word := false, ""
+	for _, r := range command {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+			word += "'"
+		case r == ' ' && !quoted:
+			if word != "" {
+				words, word = append(words, word), ""
+			}
+		default:
+			word += string(r)
+		}
+	}
+	if word != "" {
+		words = append(words, word)
+	}
+	return words
+}

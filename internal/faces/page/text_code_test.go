@@ -29,3 +29,23 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// A command goes on after a backslash between its words; a path that is wider than the page stays whole, and so do
+// words with blanks in quotes.
+func TestCommandLines(t *testing.T) {
+	const path = "/data/worker1_step_12.1694128201556.pt.trace.json.gz"
+	for _, test := range []struct {
+		command string
+		width   int
+		want    string
+	}{
+		{"lacuna report a.json", 40, "lacuna report a.json"},
+		{"lacuna whatif " + path + " -x overlap-comm", 30, "lacuna whatif \\\n" + path + " \\\n-x overlap-comm"},
+		{"lacuna stats 'a  b.json' -r phases", 20, "lacuna stats \\\n'a  b.json' -r \\\nphases"},
+		{"", 20, ""},
+	} {
+		if got := strings.Join(commandLines(test.command, test.width), "\n"); got != test.want {
+			t.Errorf("%q in %d columns: %q, want %q", test.command, test.width, got, test.want)
+		}
+	}
+}

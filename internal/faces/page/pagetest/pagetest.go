@@ -71,6 +71,14 @@ func isCommand(list []page.Block, line string) bool {
 			if slices.ContainsFunc(b.Lines, func(l string) bool { return strings.Contains(line, page.Printable(l)) }) {
 				return true
 			}
+		case page.Next: // a word of a command is never broken
+			for _, a := range b.List {
+				for _, word := range strings.Fields(a.Command) {
+					if len(word) > 30 && strings.Contains(line, word) {
+						return true
+					}
+				}
+			}
 		case page.Section:
 			if isCommand(b.Blocks, line) {
 				return true
