@@ -137,8 +137,8 @@ func partsOf(text string) (out []examplePart) {
 	return out
 }
 
-// commandLines breaks a command between its words into lines of at most width columns, which end in a backslash where they
-// go on: so they can be copied into a shell. A word is never broken, however long: half a path is another path.
+// commandLines breaks a command between its words into lines of at most width columns, which end in a backslash where
+// they go on: so they can be copied into a shell. A word is never broken, however long: half a path is another path.
 func commandLines(command string, width int) (lines []string) {
 	line := ""
 	for _, word := range shellWords(command) {

@@ -102,15 +102,50 @@ func afterAllWords(r *report.Report) page.Text {
 		}
 		return page.Join(s, page.T("."))
 	case pricedCount(r) > 0:
-		return page.T("None of these is worth much: each saves less than 2 % of a step.")
+		return page.Join(page.T("None of these is worth much: each saves less than 2 % of a step."), notSpent(r))
 	case anyOf(r, unpriced):
-		return page.T("No fix with a known gain was found.")
+		return page.Join(page.T("No fix with a known gain was found."), notSpent(r))
 	}
 	if f := limitOf(r); f != nil {
 		return page.Join(page.T("No finding is worth fixing. "), page.Sentence(page.T(f.Title)))
 	}
-	if r.Steps.Source == "none" {
-		return page.T("Nothing to fix was found. Most rules compare steps, and nothing marks a step in this capture.")
+	left := notSpent(r)
+	switch {
+	case r.Steps.Source == "none":
+		return page.Join(page.T("No rule found something to fix. Most rules compare steps, and nothing marks a step in "+
+			"this capture."), left)
+	case left != nil:
+		return page.Join(page.T("No fix with a known gain was found."), left)
 	}
 	return page.T("Nothing to fix was found: no known fix would make the step clearly shorter.")
+}
+
+// wellSpent is the share of a step that is to be compute before it is said that nothing is to be fixed.
+const wellSpent = 0.9
+
+// notSpent says that this is no all-clear, and what the GPU does instead of computing; nil where it computes nearly all
+// the time, or where there is no GPU.
+func notSpent(r *report.Report) page.Text {
+	b, step := r.Budget, r.Budget.StepMs()
+	if !(step > 0) || len(r.PerDevice) == 0 || b.Compute >= wellSpent*step {
+		return nil
+	}
+	var parts []page.Text
+	for _, x := range []struct {
+		ms   float64
+		what string
+	}{{b.Idle, "is idle"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed copies"}} {
+		if x.ms >= worthSaying*step {
+			parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	of := "the step"
+	if r.Steps.Source == "none" {
+		of = "the capture"
+	}
+	return page.Sayf(" That is not an all-clear: the GPU computes only %s of %s; %s.",
+		page.Num(unit.Percent(b.Compute/step)+" %"), of, listOf(parts))
 }

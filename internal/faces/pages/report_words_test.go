@@ -26,6 +26,32 @@ func TestAbstainedLines(t *testing.T) {
 	}
 }
 
+// Nothing to fix is said only of time that is really spent: where the GPU computes less than nine tenths, what it does
+// instead is said.
+func TestNoFalseAllClear(t *testing.T) {
+	of := func(b report.Budget, source string) *report.Report {
+		return &report.Report{Profiler: &report.Profiler{}, Budget: b, Steps: report.Steps{Source: source},
+			PerDevice: []report.Device{{Budget: b}}}
+	}
+	for _, test := range []struct {
+		r    *report.Report
+		want string
+	}{
+		{of(report.Budget{Compute: 95, Idle: 5}, "nvtx"),
+			"Nothing to fix was found: no known fix would make the step clearly shorter."},
+		{of(report.Budget{Compute: 20, CommExposed: 25, Copy: 1, Idle: 54}, "nvtx"),
+			"No fix with a known gain was found. That is not an all-clear: the GPU computes only 20.0 % of the step; " +
+				"54.0 % is idle and 25.0 % is exposed communication."},
+		{of(report.Budget{Compute: 3, Copy: 97}, "none"), "No rule found something to fix. Most rules compare " +
+			"steps, and nothing marks a step in this capture. That is not an all-clear: the GPU computes only 3.0 % of " +
+			"the capture; 97.0 % is exposed copies."},
+	} {
+		if got := afterAllWords(test.r).String(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
+
 // Where nothing is worth fixing it is said, with what bounds the step if that is known; not where nothing could be
 // priced.
 func TestNothingWorthFixing(t *testing.T) {

@@ -8,15 +8,16 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// commNames begin the names of communication kernels, or of a namespace around them: the collective libraries of NVIDIA,
-// AMD, Huawei and Intel, MSCCL and MSCCL++, NVSHMEM, and DeepEP's dispatch and combine (deep_ep; dpsk::ep in traces that
-// DeepSeek published).
+// commNames begin the names of communication kernels, or of a namespace around them: the collective libraries of
+// NVIDIA, AMD, Huawei and Intel, MSCCL and MSCCL++, NVSHMEM, and DeepEP's dispatch and combine (deep_ep; dpsk::ep in
+// traces that DeepSeek published).
 var commNames = []string{"nccl", "rccl", "hccl", "oneccl", "msccl", "nvshmem", "deep_ep", "dpsk::ep", "quickreduce"}
 
 // commParts occur in the names of kernels that do a collective through symmetric or peer memory instead of a library:
 // PyTorch's symmetric memory (multimem_all_reduce_kernel, one_shot_all_reduce_kernel), vLLM's, SGLang's and AITER's
-// cross_device_reduce_1stage, TensorRT-LLM's and FlashInfer's oneShotAllReduceKernel, allreduce_fusion_kernel_oneshot_lamport
-// and twoshotAllreduceKernel, Triton-distributed's allreduce_one_shot_push. They are compared in lower case without "_".
+// cross_device_reduce_1stage, TensorRT-LLM's and FlashInfer's oneShotAllReduceKernel,
+// allreduce_fusion_kernel_oneshot_lamport and twoshotAllreduceKernel, Triton-distributed's allreduce_one_shot_push.
+// They are compared in lower case without "_".
 var commParts = []string{"allreduce", "reducescatter", "allgather", "alltoall", "crossdevicereduce", "multimemoneshot",
 	"symmmem", "epdispatch", "epcombine"}
 
