@@ -146,6 +146,6 @@ func notSpent(r *report.Report) page.Text {
 	if r.Steps.Source == "none" {
 		of = "the capture"
 	}
-	return page.Sayf(" That is not an all-clear: the GPU computes only %s of %s; %s.",
+	return page.Sayf(" That is not an all-clear: the GPU computes %s of %s; %s.",
 		page.Num(unit.Percent(b.Compute/step)+" %"), of, listOf(parts))
 }

@@ -40,10 +40,10 @@ func TestNoFalseAllClear(t *testing.T) {
 		{of(report.Budget{Compute: 95, Idle: 5}, "nvtx"),
 			"Nothing to fix was found: no known fix would make the step clearly shorter."},
 		{of(report.Budget{Compute: 20, CommExposed: 25, Copy: 1, Idle: 54}, "nvtx"),
-			"No fix with a known gain was found. That is not an all-clear: the GPU computes only 20.0 % of the step; " +
+			"No fix with a known gain was found. That is not an all-clear: the GPU computes 20.0 % of the step; " +
 				"54.0 % is idle and 25.0 % is exposed communication."},
 		{of(report.Budget{Compute: 3, Copy: 97}, "none"), "No rule found something to fix. Most rules compare " +
-			"steps, and nothing marks a step in this capture. That is not an all-clear: the GPU computes only 3.0 % of " +
+			"steps, and nothing marks a step in this capture. That is not an all-clear: the GPU computes 3.0 % of " +
 			"the capture; 97.0 % is exposed copies."},
 	} {
 		if got := afterAllWords(test.r).String(); got != test.want {
