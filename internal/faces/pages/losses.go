@@ -11,6 +11,8 @@ func lossWords(code string) string {
 	switch model.LossCode(code) {
 	case model.LossTruncated:
 		return "the file ends too early; what came before was read"
+	case model.LossSurplus:
+		return "bytes after the end of the trace were left out: another trace, or something else"
 	case model.LossBadEvent:
 		return "events that could not be parsed were left out"
 	case model.LossBadTime:

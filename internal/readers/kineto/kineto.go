@@ -120,6 +120,9 @@ func readStream(ctx context.Context, in stream, opt reader.Options, blockBytes i
 			Try: "it reads what torch.profiler's export_chrome_trace writes"}
 	}
 	m.identify(in.path)
+	if err := o.surplus(ctx); err != nil {
+		return nil, err
+	}
 	if o.cut != "" {
 		t.Losses.Add(model.LossTruncated, max(o.lostBytes, 1), fmt.Sprintf("byte %d: %s", o.cutAt, o.cut))
 		t.Warnings = append(t.Warnings, fmt.Sprintf("the file is cut off at byte %d: %s; what came before it was read",

@@ -112,6 +112,30 @@ func (o *outer) object(ctx context.Context) error {
 	}
 }
 
+// surplus counts what follows the one value that the file should be, blanks apart: two traces in one file, for example.
+func (o *outer) surplus(ctx context.Context) error {
+	if o.cut != "" {
+		return nil
+	}
+	first, err := o.next()
+	if err != nil {
+		return nil // nothing follows
+	}
+	const shown = 40
+	at, sample := o.offset-1, []byte{first}
+	for n := int64(1); ; {
+		if _, err := o.in.Peek(1); err != nil {
+			o.m.trace.Losses.Add(model.LossSurplus, n, fmt.Sprintf("byte %d: %q", at, sample))
+			return ctx.Err()
+		}
+		b, _ := o.in.Peek(o.in.Buffered())
+		sample = append(sample, b[:min(len(b), max(0, shown-len(sample)))]...)
+		n += int64(len(b))
+		o.offset += int64(len(b))
+		o.in.Discard(len(b))
+	}
+}
+
 // cutOff says that the file ends, or cannot be understood, from here on.
 func (o *outer) cutOff(err error, where string) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -11,6 +11,7 @@ type LossCode string
 // The losses that more than one reader can meet.
 const (
 	LossTruncated       LossCode = "truncated-input"      // the file ends before its format does
+	LossSurplus         LossCode = "after-the-end"        // bytes behind what the format says is all
 	LossBadEvent        LossCode = "bad-event"            // an event that could not be understood
 	LossBadTime         LossCode = "bad-time"             // no time, not a number, out of range
 	LossNegative        LossCode = "negative-duration"    // end before start; kept with duration 0
