@@ -5,43 +5,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
 	"lacuna/internal/base/golden"
-	"lacuna/internal/base/unit"
+	"lacuna/internal/faces/pages/samples"
 	"lacuna/internal/timeline/tables"
 )
-
-// sheet is a table like nsys' kernel summary, with rows that are hard to print.
-func sheet() tables.Sheet {
-	columns := []tables.Column{
-		{Name: "Time", Unit: unit.Percent1, Doc: "of all rows"},
-		{Name: "Total Time", Unit: unit.Ns, Doc: "sum"},
-		{Name: "Instances", Unit: unit.Count},
-		{Name: "Avg", Unit: unit.NsFloat},
-		{Name: "Size", Unit: unit.MB},
-		{Name: "PID", Unit: unit.ID},
-		{Name: "Name", Unit: unit.Text},
-	}
-	rows := &tables.Rows{Columns: columns, Notes: []string{"two rows are hostile"}}
-	add := func(total, n int64, mb tables.Cell, name string) {
-		rows.Add(tables.Float(float64(total)/2e6), tables.Int(total), tables.Int(n),
-			tables.Float(float64(total)/float64(n)), mb, tables.Int(4711), tables.Str(name))
-	}
-	add(1_234_567, 1234, tables.Float(16.7772), "void at::native::vectorized_elementwise_kernel<4, "+
-		"at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, float)")
-	add(999_999, 3, tables.Cell{}, `gemm "quoted", with a comma`)
-	add(500, 1, tables.Float(math.NaN()), "\x1b[31mred\x1b[0m\r\nsecond line\t\u202eevil\xff")
-	add(1, 1, tables.Float(0), "内核名字 with 全角 letters")
-	return tables.Sheet{Table: &tables.Table{Name: "demo", Title: "One row per name"}, Rows: rows}
-}
-
-func empty() tables.Sheet {
-	return tables.Sheet{Table: &tables.Table{Name: "none", Title: "Nothing"}, Input: "b.json",
-		Rows: &tables.Rows{Columns: []tables.Column{{Name: "Rank", Unit: unit.ID}}}}
-}
 
 func render(t testing.TB, write func(b *bytes.Buffer) error) string {
 	t.Helper()
@@ -55,15 +25,21 @@ func render(t testing.TB, write func(b *bytes.Buffer) error) string {
 // What every writer makes of the same two tables.
 func TestTableWriters(t *testing.T) {
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"table.csv":  func(b *bytes.Buffer) error { return TableCSV(b, []tables.Sheet{sheet(), empty()}) },
-		"table.json": func(b *bytes.Buffer) error { return TableJSON(b, []tables.Sheet{sheet(), empty()}) },
+		"table.csv": func(b *bytes.Buffer) error {
+			return TableCSV(b,
+				[]tables.Sheet{samples.Sheet(), samples.NoRows()})
+		},
+		"table.json": func(b *bytes.Buffer) error {
+			return TableJSON(b,
+				[]tables.Sheet{samples.Sheet(), samples.NoRows()})
+		},
 	} {
 		t.Run(name, func(t *testing.T) { golden.File(t, "testdata/"+name, render(t, write)) })
 	}
 }
 
 func TestTableCSVIsCSV(t *testing.T) {
-	text := render(t, func(b *bytes.Buffer) error { return TableCSV(b, []tables.Sheet{sheet()}) })
+	text := render(t, func(b *bytes.Buffer) error { return TableCSV(b, []tables.Sheet{samples.Sheet()}) })
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +50,10 @@ func TestTableCSVIsCSV(t *testing.T) {
 }
 
 func TestTableJSONIsJSON(t *testing.T) {
-	text := render(t, func(b *bytes.Buffer) error { return TableJSON(b, []tables.Sheet{sheet(), empty()}) })
+	text := render(t, func(b *bytes.Buffer) error {
+		return TableJSON(b,
+			[]tables.Sheet{samples.Sheet(), samples.NoRows()})
+	})
 	var got struct {
 		Schema int
 		Tables []struct {
@@ -97,7 +76,7 @@ func TestTableJSONIsJSON(t *testing.T) {
 }
 
 func BenchmarkTableCSV(b *testing.B) {
-	s := sheet()
+	s := samples.Sheet()
 	for len(s.Rows.Rows) < 100_000 {
 		s.Rows.Rows = append(s.Rows.Rows, s.Rows.Rows[:4]...)
 	}
