@@ -14,8 +14,6 @@ import (
 	"lacuna/internal/kernel/kernelreport"
 )
 
-func ptr(v float64) *float64 { return &v }
-
 // evil is a name as strangers' files have them.
 const evil = samples.Evil
 

@@ -10,8 +10,6 @@ import (
 	"lacuna/internal/faces/pages/samples"
 )
 
-func ptr(v float64) *float64 { return &v }
-
 func TestKernelCSV(t *testing.T) {
 	var out bytes.Buffer
 	if err := KernelCSV(&out, samples.Kernels(), 0); err != nil {
