@@ -17,11 +17,10 @@ func WhatIf(in report.Input, x *report.WhatIf) *page.Page {
 	p.Add(page.Gap{}, page.Prose{Text: measuredWords(x)})
 	if applied(x) {
 		u := x.Unprofiled
-		digits := unit.AboutDigits(max(u.NowMs, u.PredictedMs))
 		p.Add(page.Gap{}, page.Prose{Text: predictedWords(x), Style: page.Bold}, page.Gap{},
 			page.Bars{Unit: "ms", Rows: []page.Bar{
-				{Name: page.T("now"), Value: u.NowMs, Figure: unit.Fixed(u.NowMs, digits), Style: page.Cyan},
-				{Name: page.T("then"), Value: u.PredictedMs, Figure: unit.Fixed(u.PredictedMs, digits),
+				{Name: page.T("now"), Value: u.NowMs, Figure: unit.About(u.NowMs), Style: page.Cyan},
+				{Name: page.T("then"), Value: u.PredictedMs, Figure: unit.About(u.PredictedMs),
 					Style: page.Green},
 			}})
 	}
