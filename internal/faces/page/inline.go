@@ -67,14 +67,16 @@ func Num(s string) Text { return Of(Number, s) }
 // Named is a name out of a capture.
 func Named(s string) Text { return Of(Name, s) }
 
-// Sayf is Sprintf for texts: %s takes a Text as it is, and whatever else a verb takes becomes plain text.
+// Sayf is Sprintf for texts: %s takes a Text as it is, and whatever else a verb takes becomes plain text. As in
+// Sprintf, a value too few or too many is shown in the text, after "%!".
 func Sayf(format string, args ...any) Text {
 	var out Text
 	next := 0
 	for format != "" {
 		at := strings.IndexByte(format, '%')
 		if at < 0 {
-			return out.plain(format)
+			out = out.plain(format)
+			break
 		}
 		out = out.plain(format[:at])
 		verb := verbOf(format[at:])
@@ -94,6 +96,9 @@ func Sayf(format string, args ...any) Text {
 			}
 			next++
 		}
+	}
+	if next < len(args) {
+		out = out.plain("%!(EXTRA)")
 	}
 	return out
 }

@@ -27,6 +27,9 @@ func Check(t testing.TB, p *page.Page) {
 			t.Fatal(err)
 		}
 		have := plain(form, out.String())
+		if strings.Contains(have, "%!") {
+			t.Errorf("%s: page.Sayf was given a value too few, too many or of another type:\n%s", form, out.String())
+		}
 		for _, s := range contents(form, p.Blocks) {
 			if !strings.Contains(have, squeeze(page.Printable(s))) {
 				t.Errorf("%s does not show %q", form, s)
