@@ -10,10 +10,11 @@ var fuse = Change{
 	Syntax: "fuse:REGEX|elementwise",
 	Title:  "chains of consecutive kernels become one kernel each, as torch.compile or Triton make them",
 	Doc: `Kernels that follow one another on a stream, launched by one thread in one step with no wait in between,
-become one. elementwise: pointwise kernels over the same number of elements. REGEX: kernels whose name matches. A
-fused chain moves each operand once: it takes as long as its longest kernel, whose operands it must move in any
-case, and at most the time of one more operand longer. Where the program trains, at most the time of everything that
-its kernels write, since backward may need it. The host launches once.`,
+become one. elementwise: pointwise kernels over the same number of elements, and the reductions between them, as in a
+norm, softmax or loss that is written out. REGEX: kernels whose name matches. A fused chain moves each operand once:
+as many as its kernel that moves most, at the pace of its fastest kernel, and at most one more, or two with
+reductions. Where the program trains, at most the time of everything that its kernels write, since backward may need
+it. The host launches once.`,
 	Assumes: "intermediate results are used in the chain only",
 	NotWhen: "a kernel works on another tensor: neither format says which tensors a kernel uses",
 	Example: "fuse:elementwise",
@@ -25,69 +26,61 @@ func applyFuse(e *replay.Edit, arg string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	is := named(e, re)
-	if arg == "elementwise" {
-		is = func(i int32) bool { return isPointwise(kindOf(e, i)) && elementsOf(e, i) > 0 }
-	}
-	joins := func(a, b int32) bool {
-		return calm(e, a, b) && (arg != "elementwise" || elementsOf(e, a) == elementsOf(e, b))
-	}
 	f := fuser{e: e, ordinary: ordinaryPause(e), trains: trains(e)}
+	is := named(e, re)
 	for _, works := range onLanes(e) {
-		from := 0
-		for k := 1; k <= len(works); k++ {
-			if k < len(works) && is(works[k-1]) && is(works[k]) && joins(works[k-1], works[k]) {
-				continue
-			}
-			if k-from > 1 {
-				f.fuse(works[from:k])
-			}
-			from = k
+		for _, chain := range f.chains(works, arg == "elementwise", is) {
+			f.fuse(works, chain)
 		}
 	}
-	if f.chains > 0 {
-		e.Assume("%s of %d kernels in the median, each becomes one kernel", one(f.chains, "chain"), f.members/f.chains)
+	if f.fused > 0 {
+		e.Assume("%s of %d kernels in the median, each becomes one kernel", one(f.fused, "chain"), f.members/f.fused)
 	}
 	return matched(f.members)
+}
+
+type fuser struct {
+	e              *replay.Edit
+	ordinary       func(int32) int64
+	trains         bool
+	fused, members int
+}
+
+// chains is the chains among the work of a stream: pointwise ones, or those whose kernels' names are asked for.
+func (f *fuser) chains(works []int32, pointwise bool, is func(int32) bool) []facts.Chain {
+	e := f.e
+	links := make([]facts.ChainLink, len(works))
+	for k, i := range works {
+		l := &links[k]
+		*l = facts.ChainLink{Kind: kindOf(e, i), DurNs: e.Works[i].DurNs, Bars: e.Works[i].Kind != facts.WorkKernel}
+		if pointwise {
+			l.Elements, l.Block = int64(elementsOf(e, i)), int64(elementsPerBlock(e, i))
+		} else { // whatever matches is taken for pointwise work on the same elements
+			l.Bars, l.Elements, l.Kind = !is(i), 1, facts.KernelKind{Class: facts.ClassPointwise}
+		}
+	}
+	return facts.Chains(links, func(a, b int) bool { return calm(e, works[a], works[b]) })
+}
+
+// fuse makes one kernel of a chain: its first.
+func (f *fuser) fuse(works []int32, c facts.Chain) {
+	e := f.e
+	high := c.HighNs
+	if f.trains {
+		high = max(high, c.FusedNs*2/3+c.WrittenNs)
+	}
+	first := works[c.Links[0]]
+	e.SetDur(first, c.FusedNs, c.LowNs, high)
+	for k, at := range c.Links[1:] {
+		i := works[at]
+		dropBetween(e, e.Works[works[c.Links[k]]].Call, e.Works[i].Call, f.ordinary)
+		dropLaunch(e, i, f.ordinary)
+	}
+	f.fused++
+	f.members += len(c.Links)
 }
 
 // isPointwise says whether a kernel reads and computes element by element; one that only fills is none.
 func isPointwise(k facts.KernelKind) bool {
 	return (k.Class == facts.ClassPointwise || k.Class == facts.ClassCast) && k.Operands != 1
-}
-
-type fuser struct {
-	e               *replay.Edit
-	ordinary        func(int32) int64
-	trains          bool
-	chains, members int
-}
-
-// usualOperands is how many tensors a pointwise kernel moves whose name does not say: two in, one out.
-const usualOperands = 3
-
-// fuse makes one kernel of a chain: its first, which lasts as long as the longest.
-func (f *fuser) fuse(chain []int32) {
-	e := f.e
-	longest, most, written := int64(0), 0.0, 0.0
-	for _, i := range chain {
-		operands := float64(kindOf(e, i).Operands)
-		if operands < 2 {
-			operands = usualOperands
-		}
-		d := e.Works[i].DurNs
-		longest, most = max(longest, d), max(most, operands)
-		written += float64(d) / operands
-	}
-	high := float64(longest) * (most + 1) / most
-	if f.trains {
-		high = max(high, float64(longest)*(most-1)/most+written)
-	}
-	e.SetDur(chain[0], longest, longest*19/20, int64(high))
-	for k, i := range chain[1:] {
-		dropBetween(e, e.Works[chain[k]].Call, e.Works[i].Call, f.ordinary)
-		dropLaunch(e, i, f.ordinary)
-	}
-	f.chains++
-	f.members += len(chain)
 }

@@ -118,7 +118,7 @@ func loopOf(e *replay.Edit, run []int32, named bool) (loop, bool) {
 		}
 		o := float64(kindOf(e, i).Operands)
 		if o == 0 {
-			o = usualOperands
+			o = facts.UsualOperands
 		}
 		operands += o
 		ns += float64(e.Works[i].DurNs)

@@ -87,6 +87,11 @@ func elementsOf(e *replay.Edit, i int32) float64 {
 	return threadsOf(e, i) * float64(max(1, kindOf(e, i).PerThread))
 }
 
+// elementsPerBlock is how many elements a block of a pointwise kernel takes; 0: not recorded.
+func elementsPerBlock(e *replay.Edit, i int32) float64 {
+	return elementsOf(e, i) / max(1, blocksOf(e, i))
+}
+
 // onLanes is the work of each stream that is still there, in the order in which it is issued.
 func onLanes(e *replay.Edit) [][]int32 {
 	out := make([][]int32, len(e.Lanes))

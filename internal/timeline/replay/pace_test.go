@@ -32,8 +32,8 @@ func TestPace(t *testing.T) {
 	}{
 		{"as usual", 40, usualFastNs, usualLaunchNs, 1, 1, 1},
 		{"too few to say", 10, 9000, 9000, 1, 1, 1},
-		{"a slow host", 40, 2 * usualFastNs, 2 * usualLaunchNs, 2, math.Pow(maxPace, -ownPace), 1 / maxPace},
-		{"disturbed", 40, usualFastNs, 1.25 * usualLaunchNs, 1.25, 1 / 1.25, 1 / 1.25},
+		{"a slow host", 40, 2 * usualFastNs, 2 * usualLaunchNs, math.Sqrt2, math.Pow(maxPace, -ownPace), 1 / maxPace},
+		{"disturbed", 40, usualFastNs, 1.25 * usualLaunchNs, math.Pow(1.25, costPace), 1 / 1.25, 1 / 1.25},
 	} {
 		p := build(t, launches(c.n, c.fast, c.usual))
 		if got := p.Pace; math.Abs(got.Cost-c.cost) > 1e-3 || math.Abs(got.Mid-c.mid) > 1e-3 ||

@@ -95,12 +95,14 @@ func NewPricer(p *Program) *Pricer {
 
 // unprofiled simulates a program without the profiler at every corner.
 func (k *Pricer) unprofiled(p *Program) [corners]float64 {
-	spread, mid := p.Overhead.Spread, p.Pace.Mid
+	spread, mid, cost := p.Overhead.Spread, p.Pace.Mid, p.Pace.CostSpread
 	return k.run(p, [corners]Options{
 		best: {Deflate: 1, Pace: mid},
-		well: {Deflate: 1 + spread*wellTogether, Host: part(hostLow, wellTogether), Work: workLow,
+		well: {Deflate: (1 + spread*wellTogether) * part(cost, wellTogether),
+			Host: part(hostLow, wellTogether), Work: workLow,
 			Pace: mid * part(p.Pace.Fast/mid, wellTogether), Corner: -1},
-		badly: {Deflate: 1 - spread*badlyTogether, Host: part(hostHigh, badlyTogether), Work: slowestWork(p),
+		badly: {Deflate: (1 - spread*badlyTogether) / part(cost, badlyTogether),
+			Host: part(hostHigh, badlyTogether), Work: slowestWork(p),
 			Pace: mid * part(max(1, mid)/mid, badlyTogether), Corner: 1},
 	})
 }

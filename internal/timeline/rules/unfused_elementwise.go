@@ -17,9 +17,11 @@ var unfusedElementwise = Rule{
 	Doc: `
 Pointwise kernels that follow one another on a stream, over the same number of elements, each read and write a whole
 tensor: one fused kernel would read each operand once and write the result once. Kernels count as one chain if
-nothing runs between them on their stream, they belong to one step and their grids give the same number of elements.
+they belong to one step, their grids give the same number of elements, and nothing runs between them on their stream
+but reductions of these elements and small kernels on their results: a norm, softmax or loss that is written out.
 
-Fusion saves at most the time of a chain without its longest kernel. Kernels of under 5 µs are left out: they cost
+Fusion saves at most the time of a chain less that of one kernel that moves as many tensors as the chain's kernel that
+moves most, at the pace of its fastest. Kernels of under 5 µs are left out: they cost
 their launch, not their traffic (launch_bound). So are the weight update (looped_optimizer), cast round trips
 (dtype_cast_churn) and unfused attention (unfused_attention). Threshold: 3 % of the step.`,
 	Limits: `
@@ -33,8 +35,8 @@ Let the compiler fuse the chain, or write it as one kernel:
     y = F.gelu(x, approximate="tanh")     # a library operator in place of its formula`,
 	FixC: `
 Write one kernel that loads each operand once, computes the whole expression in registers and stores the result.`,
-	Confirm:   `One kernel replaces the chain and takes about as long as its longest kernel did.`,
-	RefutedBy: `The chain is interrupted: the host reads a value of it, or a reduction is in between.`,
+	Confirm:   `One kernel replaces the chain and takes at most as long as its longest kernel did.`,
+	RefutedBy: `The chain is interrupted: the host reads a value of it, or a reduction in it is of another tensor.`,
 	Check:     checkUnfusedElementwise,
 }
 
@@ -46,30 +48,42 @@ func checkUnfusedElementwise(c *Case, out *Findings) {
 	chains := c.chains()
 	var saved int64
 	var all []int32
+	longest, reductions := 0, 0
 	for _, ch := range chains {
 		saved += c.chainSaving(ch)
-		all = append(all, ch...)
+		all = append(all, ch.rows...)
+		longest, reductions = max(longest, len(ch.rows)), reductions+ch.Reductions
 	}
 	if c.shareOfStep(saved) < minWorkShare {
 		return
 	}
-	longest := 0
-	for _, ch := range chains {
-		longest = max(longest, len(ch))
+	what := "pointwise "
+	if reductions > 0 {
+		what = ""
 	}
 	f := out.Add(0.85, c.perStep(saved), "%s per step move the same data through DRAM again: %s of %s",
-		several(float64(len(all))*c.PerStep, "pointwise kernel", "pointwise kernels"), ms(c.perStep(c.sumNs(all))),
+		several(float64(len(all))*c.PerStep, what+"kernel", what+"kernels"), ms(c.perStep(c.sumNs(all))),
 		ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s per step, of up to %d kernels on as many elements; without the longest of each chain "+
-		"they take %s per step (%.1f %%)",
+	f.Because(fmt.Sprintf("%s per step, of up to %d kernels on as many elements; fused they would take %s less per "+
+		"step (%.1f %%)",
 		several(float64(len(chains))*c.PerStep, "chain", "chains"), longest, ms(c.perStep(saved)),
 		100*c.shareOfStep(saved)), c.chainRows(chains)...)
+	if reductions > 0 {
+		f.Because(several(float64(reductions)*c.PerStep, "reduction per step lies", "reductions per step lie") +
+			" in these chains, as in a norm, softmax or loss that is written out")
+	}
 	f.Because("the kernels of these chains", c.kernelRows(all)...)
 	f.Repair("fuse:elementwise")
 }
 
-// chains is the runs of at least two pointwise kernels on as many elements, without what other rules look at.
-func (c *Case) chains() [][]int32 {
+// A rowChain is a chain with its rows of Work.
+type rowChain struct {
+	facts.Chain
+	rows []int32
+}
+
+// chains is the chains of pointwise kernels, without what other rules look at.
+func (c *Case) chains() []rowChain {
 	passes, taken := c.Facts.Passes(), make(map[int32]bool)
 	for _, region := range c.attentions() {
 		for _, r := range region {
@@ -79,53 +93,50 @@ func (c *Case) chains() [][]int32 {
 	for _, r := range c.roundTrips() {
 		taken[r] = true
 	}
-	var out [][]int32
+	var out []rowChain
 	for _, rows := range c.lanes() {
-		var run []int32
-		end := func() {
-			if len(run) > 1 {
-				out = append(out, run)
-			}
-			run = nil
-		}
-		for _, r := range rows {
+		links := make([]facts.ChainLink, len(rows))
+		for i, r := range rows {
 			k := c.kind(r)
-			if k.Class != facts.ClassPointwise && k.Class != facts.ClassCast || c.durNs(r) < minMovingNs ||
-				passes.Of[r] == facts.PassUpdate || taken[r] {
-				end()
-				continue
-			}
-			if last := len(run) - 1; last >= 0 && !(c.sameSize(run[last], r) && c.sameStep(run[last], r)) {
-				end()
-			}
-			run = append(run, r)
+			n, perBlock := c.elements(r)
+			links[i] = facts.ChainLink{Kind: k, Elements: n, Block: perBlock, DurNs: c.durNs(r),
+				Bars: !c.isKernel(r) || passes.Of[r] == facts.PassUpdate || taken[r]}
 		}
-		end()
+		for _, ch := range facts.Chains(links, func(i, j int) bool { return c.sameStep(rows[i], rows[j]) }) {
+			rc := rowChain{Chain: ch}
+			for _, i := range ch.Links {
+				rc.rows = append(rc.rows, rows[i])
+			}
+			if c.sumNs(rc.rows) >= minMovingNs*int64(len(rc.rows)) {
+				out = append(out, rc)
+			}
+		}
 	}
 	return out
 }
 
-// chainSaving is a chain's time without its longest kernel.
-func (c *Case) chainSaving(chain []int32) int64 {
-	var longest int64
-	for _, r := range chain {
-		longest = max(longest, c.durNs(r))
-	}
-	return c.sumNs(chain) - longest
-}
+// chainSaving is a chain's time without that of the one kernel that it could be.
+func (c *Case) chainSaving(ch rowChain) int64 { return max(0, c.sumNs(ch.rows)-ch.FusedNs) }
 
 // chainRows names the chains with most to save.
-func (c *Case) chainRows(chains [][]int32) []string {
+func (c *Case) chainRows(chains []rowChain) []string {
 	sorted := slices.Clone(chains)
-	slices.SortStableFunc(sorted, func(a, b []int32) int { return cmp.Compare(c.chainSaving(b), c.chainSaving(a)) })
+	slices.SortStableFunc(sorted, func(a, b rowChain) int { return cmp.Compare(c.chainSaving(b), c.chainSaving(a)) })
 	var out []string
 	for _, ch := range sorted[:min(len(sorted), maxRows)] {
-		n, _ := c.elements(ch[0])
-		text := fmt.Sprintf("%d kernels, %s, at %s, on about %s elements", len(ch), ms(float64(c.sumNs(ch))),
-			c.startText(ch[0]), unit.FormatCount(int64(n)))
-		if owner := c.ownerOf(ch[0]); owner != "" {
+		first, last := ch.rows[0], ch.rows[len(ch.rows)-1]
+		n := int64(0)
+		for _, r := range ch.rows {
+			if c.kind(r).Class != facts.ClassReduction {
+				have, _ := c.elements(r)
+				n = max(n, have)
+			}
+		}
+		text := fmt.Sprintf("%d kernels, %s, at %s, on about %s elements", len(ch.rows), ms(float64(c.sumNs(ch.rows))),
+			c.startText(first), unit.FormatCount(n))
+		if owner := c.ownerOf(first); owner != "" {
 			text += ": from " + owner
-			if last := c.ownerOf(ch[len(ch)-1]); last != owner {
+			if last := c.ownerOf(last); last != owner {
 				text += " to " + last
 			}
 		}
