@@ -66,3 +66,16 @@ func (c *caster) before(call int32) {
 	k.GapNs += int64(castsPerProduct * float64(c.ns[k.Thread]))
 	k.GapOverNs += int64(castsPerProduct * float64(c.over[k.Thread]))
 }
+
+// leaveOut takes a launch away with the ordinary host work before it. What it launches runs on, as work of the host's
+// call before it.
+func (c *caster) leaveOut(i int32) {
+	call := c.e.Works[i].Call
+	if call < 0 || c.e.Calls[call].N > 1 || c.e.Calls[call].Pred < 0 {
+		return
+	}
+	k := &c.e.Calls[call]
+	usual := c.ns[k.Thread]
+	k.GapNs, k.OwnNs = max(0, k.GapNs-usual), 0
+	k.GapOverNs, k.OwnOverNs = 0, 0
+}

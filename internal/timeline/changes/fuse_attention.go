@@ -229,7 +229,7 @@ func (r *region) fuse(e *replay.Edit, p *peaks.Peak, work map[int32]product, abo
 	}
 	head, worst, known := float64(usualHead), float64(largeHead), false
 	for _, i := range r.products {
-		if d := work[i].flops / 2 / r.scores; d >= 1 {
+		if d := work[i].size / 2 / r.scores; d >= 1 {
 			head, worst, known = d, d, true
 		}
 	}

@@ -79,6 +79,8 @@ var signs = []sign{
 	{"reduce_1block_kernel", ClassReduction},
 	{"convolve", ClassConvolution}, {"_conv_", ClassConvolution}, {"conv2d", ClassConvolution},
 	{"scudnn", ClassConvolution}, {"winograd", ClassConvolution},
+	{"fft2d_", ClassConvolution}, {"_cf32cf32_", ClassConvolution}, // cuDNN's, by Fourier transform
+	{"convolution_sm", ClassConvolution},
 	{"fprop", ClassConvolution}, {"dgrad", ClassConvolution}, {"wgrad", ClassConvolution},
 	{"implicit_gemm", ClassConvolution}, {"implicitgemm", ClassConvolution},
 	{"igemm_fwd", ClassConvolution}, {"igemm_bwd", ClassConvolution}, {"igemm_wrw", ClassConvolution},
@@ -115,7 +117,8 @@ func functionName(low string) string {
 }
 
 // fp32Signs tell products in FP32 on vector units from those on matrix units.
-var fp32Signs = []string{"sgemm", "ffma", "gemmsn_", "simt_s", "scudnn", "_sb_", "_s_b_"}
+var fp32Signs = []string{"sgemm", "ffma", "gemmsn_", "simt_s", "scudnn", "_sb_", "_s_b_", "_f32f32_f32f32_f32_",
+	"_cf32cf32_"}
 
 // KindOfKernel reads the name of a kernel, demangled or not.
 func KindOfKernel(name string) KernelKind {
@@ -130,7 +133,7 @@ func KindOfKernel(name string) KernelKind {
 	}
 	switch k.Class {
 	case ClassGEMM, ClassConvolution:
-		k.FP32 = isFP32(own)
+		k.FP32 = isFP32(own) || k.Class == ClassConvolution && isFP32Engine(low, own)
 	case ClassSoftmax:
 		k.softmax(low)
 	case ClassAttention:
@@ -146,6 +149,12 @@ func isFP32(low string) bool {
 		return false
 	}
 	return containsAny(low, fp32Signs...)
+}
+
+// isFP32Engine says whether a convolution without matrix units, whose name says nothing of types, works on FP32: its
+// first template argument does, as in cuDNN's wgrad_alg0_engine<float, …>.
+func isFP32Engine(low, own string) bool {
+	return strings.Contains(low, own+"<float") && !containsAny(low, "tf32", "tensorop", "half", "bfloat16")
 }
 
 // softmax reads softmax_warp_forward<in, out, acc, log2 of the row, is log, …> and its kin.

@@ -54,14 +54,39 @@ func (p *Program) StepNs(r *Run) float64 {
 }
 
 // beginsAt is when the work of an anchor starts; if it was dropped, when what is issued next on its stream does.
-func (p *Program) beginsAt(r *Run, anchor int32) int64 {
+func (p *Program) beginsAt(r *Run, anchor int32) int64 { return r.WorkStart[p.beginner(anchor)] }
+
+func (p *Program) beginner(anchor int32) int32 {
 	lane, compute := p.Works[anchor].Lane, p.Works[anchor].Kind.IsCompute()
 	for i := anchor; int(i) < len(p.Works); i++ {
 		if w := &p.Works[i]; w.Lane == lane && !w.Dropped && (w.Kind.IsCompute() || !compute) {
-			return r.WorkStart[i]
+			return i
 		}
 	}
-	return r.WorkStart[anchor]
+	return anchor
+}
+
+// hostPeriodNs is what the host takes from the call that launches the first anchor to that of the last one, per step,
+// without what it waited for the device meanwhile; 0: not known.
+func (p *Program) hostPeriodNs(r *Run) float64 {
+	n := len(p.Anchors) - 1
+	if n < 1 || p.Anchors[0] == none || p.Anchors[n] == none {
+		return 0
+	}
+	first, last := p.Works[p.beginner(p.Anchors[0])].Call, p.Works[p.beginner(p.Anchors[n])].Call
+	if first == none || last == none {
+		return 0
+	}
+	ns := r.callBegin[last] - r.callBegin[first]
+	for c := p.Calls[last].Pred; ; c = p.Calls[c].Pred {
+		if c == none || c < first {
+			return 0 // another thread's calls: what they waited for is not known
+		}
+		ns -= r.blocked[c]
+		if c == first {
+			return float64(ns) / float64(n)
+		}
+	}
 }
 
 // lastInWindow is the work that ends last of what was recorded to begin within the window, or none.
@@ -80,7 +105,13 @@ func (p *Program) lastInWindow(r *Run) int32 {
 // SteadyNs is the mean step of a run as it goes on: where the device has nothing queued at the first step and is the
 // limit later, the steps in which the queue fills are left out. A capture of few steps that begins with an empty
 // queue, or a change that makes the device the limit, would count the filling to each step.
-func (p *Program) SteadyNs(r *Run) float64 {
+//
+// The other way round a host that is ahead when the capture begins lets the device work off its queue: a change that
+// makes the host the limit shows only when the queue is empty. In the long run no step is shorter than the host takes
+// from one to the next.
+func (p *Program) SteadyNs(r *Run) float64 { return max(p.filledNs(r), p.hostPeriodNs(r)) }
+
+func (p *Program) filledNs(r *Run) float64 {
 	n := len(p.Anchors) - 1
 	if n < 3 || p.Anchors[0] == none || p.Anchors[n] == none || r.Bound[p.Anchors[0]] != BoundLaunch {
 		return p.StepNs(r)

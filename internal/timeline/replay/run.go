@@ -34,6 +34,7 @@ type Run struct {
 	boundBy   []int32 // the work that it waited for, or none
 	callBound []int32 // of each call, the work that its return waited for, or none
 	queued    []int32 // of each call, the work whose start made room in the queue, or none
+	blocked   []int64 // of each call, how long it waited for the device: for room in the queue, or for work to end
 	waited    []int64 // of each work, how long its kernel waited for other ranks; nil: it ran alone
 }
 
@@ -78,6 +79,7 @@ func (p *Program) simulate(opt Options, measure *Residuals) *Run {
 			CallEnd: make([]int64, n), callBegin: make([]int64, n), WorkStart: make([]int64, m),
 			WorkEnd: make([]int64, m), Bound: make([]Bound, m),
 			boundBy: make([]int32, m), callBound: make([]int32, n), queued: make([]int32, n),
+			blocked: make([]int64, n),
 		},
 		lanes: make([]laneState, len(p.Lanes)), device: make(map[uint32]int32), records: make([]int32, n),
 		debt: make([]float64, p.threads()),
@@ -173,7 +175,8 @@ func (s *simulation) call(i int32) {
 	if !s.dropped(c) {
 		end += s.ownNs(c)
 		if c.N > 0 {
-			end = s.queueFree(i, end)
+			free := s.queueFree(i, end)
+			r.blocked[i], end = free-end, free
 			if s.measure != nil && c.Wait == WaitNothing {
 				end = c.EndNs
 			}
@@ -188,7 +191,9 @@ func (s *simulation) call(i int32) {
 				if s.measure != nil {
 					s.measure.calls[i] = c.EndNs - ruled
 				}
-				end, r.callBound[i] = max(end, ruled+s.opt.Residuals.call(i)), k
+				back := max(end, ruled+s.opt.Residuals.call(i))
+				r.blocked[i] += back - end
+				end, r.callBound[i] = back, k
 			}
 		}
 	}
