@@ -15,7 +15,7 @@ import (
 //  2. work: given to the outermost call around the one that launched it;
 //  3. predecessors: the call before on the same thread, or on the thread that handed over to it;
 //  4. rules: the capture's own constants;
-//  5. waits: what each call waited for, and what it takes without waiting.
+//  5. waits: what each call waited for, if only for room in the queue, and what it takes without waiting.
 func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	part, first, last := excerpt(f, steps)
 	p := &Program{Facts: f, Steps: part, window: part.Window(), Rules: defaultRules(),
@@ -26,6 +26,7 @@ func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	p.pauses = p.usualPauses()
 	p.addEventWaits(outer)
 	p.addWaits()
+	p.splitQueued()
 	p.measureReturns()
 	p.inferWaits()
 	p.measureGaps()
