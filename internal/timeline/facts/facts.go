@@ -44,6 +44,7 @@ type kept struct {
 	passes           lazy[*Passes]
 	projection       lazy[*Projection]
 	rangeClasses     lazy[[]RangeClass]
+	rangeMakers      lazy[[]RangeClass]
 	rangeNames       lazy[*rangeNames]
 	rangeTree        lazy[*RangeTree]
 	selection        lazy[*Selection]

@@ -1,0 +1,139 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+
+	"lacuna/internal/base/interval"
+	"lacuna/internal/timeline/model"
+)
+
+// A trail is what a process did, in the order in which its host did it: the GPU work that it launched, by the start
+// of the call; its operators, if the capture has no launched work. Turns of a loop leave trails that are alike.
+type trail struct {
+	atNs  []int64
+	name  []int32 // a small number for what it is: numbers in names of kernels do not count, as tiles are chosen by size
+	sumNs []int64 // durations of what comes before each, and of all
+	gpu   bool    // it is GPU work
+
+	seen []int32 // scratch: a zero for each name
+}
+
+// trails is the trail of each process.
+func (f *Facts) trails() map[model.ProcessRow]*trail {
+	steps := f.workSteps()
+	if len(steps) == 0 {
+		steps = f.opSteps()
+	}
+	slices.SortStableFunc(steps, func(a, b trailStep) int { return cmp.Compare(a.atNs, b.atNs) })
+	out := make(map[model.ProcessRow]*trail)
+	numbers := make(map[string]int32)
+	for _, s := range steps {
+		tr := out[s.process]
+		if tr == nil {
+			tr = &trail{sumNs: []int64{0}, gpu: s.gpu}
+			out[s.process] = tr
+		}
+		n, known := numbers[s.name]
+		if !known {
+			n = int32(len(numbers))
+			numbers[s.name] = n
+		}
+		tr.atNs, tr.name = append(tr.atNs, s.atNs), append(tr.name, n)
+		tr.sumNs = append(tr.sumNs, tr.sumNs[len(tr.sumNs)-1]+s.durNs)
+	}
+	for _, tr := range out {
+		tr.seen = make([]int32, len(numbers))
+	}
+	return out
+}
+
+type trailStep struct {
+	atNs, durNs int64
+	name        string
+	process     model.ProcessRow
+	gpu         bool
+}
+
+// workSteps is the launched work of all GPUs.
+func (f *Facts) workSteps() []trailStep {
+	t, w := f.Trace, f.Work()
+	key := judge(&t.Strings, familyKey)
+	var out []trailStep
+	for i, call := range w.Call {
+		if call == NoCall {
+			continue
+		}
+		s := trailStep{t.Calls.StartNs[call], w.EndNs[i] - w.StartNs[i], "", f.ProcessOf(t.Calls.Thread[call]), true}
+		switch w.Kind[i] {
+		case WorkKernel, WorkComm:
+			s.name = key(t.Kernels.Name[w.Row[i]])
+		default:
+			s.name = f.WorkName(i)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// opSteps is the operators of all threads.
+func (f *Facts) opSteps() []trailStep {
+	t := f.Trace
+	var out []trailStep
+	for i, id := range t.Ops.Name {
+		out = append(out, trailStep{t.Ops.StartNs[i], max(t.Ops.DurNs[i], 0), t.Strings.Text(id),
+			f.ProcessOf(t.Ops.Thread[i]), false})
+	}
+	return out
+}
+
+// rows is the part of the trail that was left within span.
+func (tr *trail) rows(span interval.Span) (from, to int) {
+	from, _ = slices.BinarySearch(tr.atNs, span.StartNs)
+	to, _ = slices.BinarySearch(tr.atNs[from:], span.EndNs)
+	return from, from + to
+}
+
+// ns is how long what was done within span lasted.
+func (tr *trail) ns(span interval.Span) int64 {
+	from, to := tr.rows(span)
+	return tr.sumNs[to] - tr.sumNs[from]
+}
+
+// allNs is the same of the whole trail.
+func (tr *trail) allNs() int64 { return tr.sumNs[len(tr.sumNs)-1] }
+
+// alike is the share of what was done within two spans that they have in common: of the longer one.
+func (tr *trail) alike(a, b interval.Span) float64 {
+	aFrom, aTo := tr.rows(a)
+	bFrom, bTo := tr.rows(b)
+	both := 0
+	for _, n := range tr.name[aFrom:aTo] {
+		tr.seen[n]++
+	}
+	for _, n := range tr.name[bFrom:bTo] {
+		if tr.seen[n] > 0 {
+			both++
+		}
+		tr.seen[n]--
+	}
+	for _, n := range tr.name[aFrom:aTo] {
+		tr.seen[n] = 0
+	}
+	for _, n := range tr.name[bFrom:bTo] {
+		tr.seen[n] = 0
+	}
+	return float64(both) / float64(max(aTo-aFrom, bTo-bFrom, 1))
+}
+
+// usuallyAlike says whether the usual turn is like the one lag turns before it.
+func (tr *trail) usuallyAlike(turns []interval.Span, lag int) bool {
+	var like, all int
+	for i := lag; i < len(turns); i++ {
+		all++
+		if tr.alike(turns[i-lag], turns[i]) >= minTurnAlike {
+			like++
+		}
+	}
+	return all > 0 && 2*like > all
+}
