@@ -160,7 +160,7 @@ func TestLoopRanges(t *testing.T) {
 		{"one turn behind a warm-up like it", loop(2, func(s *script, i int, at int64) {
 			s.rangeAt(at, turnNs-100, []string{"bench|warmup|forward", "bench|measure|forward"}[i])
 			s.launch(at+200, 7, work...)
-		}), "nvtx 1x0.0"},
+		}), "nvtx 1x1.0"},
 		{"a warm-up and a measurement of many turns are no steps", loop(12, func(s *script, i int, at int64) {
 			switch i {
 			case 0:

@@ -108,6 +108,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
+		f.noteCaptured(s)
 		f.keepWindow(s, opt.Latest)
 		f.dropUnrecorded(s)
 		return s, nil
@@ -168,8 +169,7 @@ func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
 	case len(edges) >= 2:
 		s.Device, s.All, s.Markers = true, between(edges), s.Markers[:len(edges)-1]
 	case len(edges) == 1:
-		s.Device, s.All = true, []interval.Span{{StartNs: edges[0], EndNs: f.lastWorkIn(s.Markers[0], edges[0])}}
-		s.Note = join(s.Note, "one step marker launches GPU work: that step is taken to the end of its last GPU work")
+		f.singleStep(s, interval.Span{StartNs: edges[0], EndNs: f.lastWorkIn(s.Markers[0], edges[0])})
 	case len(marks) >= 2:
 		s.All, s.Markers = between(startsOf(marks)), marks[:len(marks)-1]
 		if f.Work().Len() > 0 {
