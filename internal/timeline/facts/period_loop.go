@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -12,7 +14,9 @@ import (
 //
 //   - Enough repeats, and it is what the capture is about.
 //   - Each step is launched by calls of its own: pieces of one graph launch are none.
-//   - No operator, and no range that recurs, holds several pieces: it would be the step.
+//   - No operator, and no range that recurs, holds several pieces: it would be the step. No range tells of each piece
+//     that it is another part of a model.
+//   - An optimizer that runs in some of the pieces runs in each.
 //   - What follows the last piece is part of a piece. Where it is not, the repetition has ended in the
 //     capture, as that of layers does, and is believed only if the host takes part in every piece.
 func (f *Facts) isLoop(p *period, seen []int32) bool {
@@ -20,7 +24,7 @@ func (f *Facts) isLoop(p *period, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || !f.coversWork(p) || f.heldByRange(calls) {
+	if !distinct || !f.coversWork(p) || f.heldByRange(calls) || f.areParts(calls) || f.updatesUnevenly(p) {
 		return false
 	}
 	return !p.ends(seen) || f.hostTakesPart(p)
@@ -59,7 +63,8 @@ func (f *Facts) WorkShare(span interval.Span) float64 {
 }
 
 // heldByRange says whether something on the launching thread encloses several of calls: an operator,
-// or a range whose name does so again and again. A range that does it once may be the whole run.
+// or a range whose name does so again and again, one after the other. A range that does it once may be the whole run,
+// and one within another of its name was not closed.
 func (f *Facts) heldByRange(calls []int32) bool {
 	t := f.Trace
 	starts := make(map[model.ThreadRow][]int64)
@@ -77,19 +82,82 @@ func (f *Facts) heldByRange(calls []int32) bool {
 			return true
 		}
 	}
-	once := make(map[model.StringID]bool)
+	until := make(map[model.StringID]int64) // when the first one of a name that holds several has ended
 	names := f.RangeNames()
 	for i, th := range t.Ranges.Thread {
 		if t.Ranges.DurNs[i] == model.OpenDurNs || !holds(th, t.Ranges.StartNs[i], t.Ranges.EndNs(i)) {
 			continue
 		}
 		name := names[t.Ranges.Name[i]]
-		if once[name] {
+		if end, seen := until[name]; seen && t.Ranges.StartNs[i] >= end {
 			return true
+		} else if !seen {
+			until[name] = t.Ranges.EndNs(i)
 		}
-		once[name] = true
 	}
 	return false
+}
+
+// areParts says whether ranges call the pieces that begin with calls parts of a model, each of them another one: blocks.3, blocks.4. A step
+// has all of them again.
+func (f *Facts) areParts(calls []int32) bool {
+	t := f.Trace
+	if len(calls) < 2 {
+		return false
+	}
+	first, pieces := calls[0], len(calls)-1
+	loop := interval.Span{StartNs: t.Calls.StartNs[first], EndNs: t.Calls.StartNs[calls[pieces]]}
+	thread := t.Calls.Thread[first]
+	key := judge(&t.Strings, func(name string) string {
+		name = emittedName(name)
+		if word := loopWordOf(name); word != wordPart || !strings.ContainsAny(name, "0123456789") {
+			return ""
+		}
+		return name
+	})
+	names := make(map[string]map[string]int) // by family and name
+	for i, id := range t.Ranges.Name {
+		if t.Ranges.Thread[i] != thread || !loop.Contains(t.Ranges.StartNs[i]) {
+			continue
+		}
+		if name := key(id); name != "" {
+			family := familyKey(name)
+			if names[family] == nil {
+				names[family] = make(map[string]int)
+			}
+			names[family][name]++
+		}
+	}
+	for _, of := range names {
+		n := 0
+		for _, times := range of {
+			n = max(n, times)
+		}
+		// About as many as pieces, and none of them again.
+		if n == 1 && 2*len(of) > pieces && len(of) <= pieces+2 {
+			return true
+		}
+	}
+	return false
+}
+
+// updateKernel is kernels that hardly anything but optimizers launch.
+var updateKernel = regexp.MustCompile(`(?i)multi_tensor_apply|adamw?[_<(]|fusedadam|_sgd_|lamb_`)
+
+// updatesUnevenly says whether an optimizer runs in some pieces and not in the others: they are batches whose
+// gradients are accumulated, or phases, and the step has several.
+func (f *Facts) updatesUnevenly(p *period) bool {
+	t, w := f.Trace, f.Work()
+	updates := judge(&t.Strings, updateKernel.MatchString)
+	with := 0
+	for i := range p.pieces() {
+		if slices.ContainsFunc(p.lane[p.edges[i]:p.edges[i+1]], func(row int32) bool {
+			return w.Kind[row] == WorkKernel && updates(t.Kernels.Name[w.Row[row]])
+		}) {
+			with++
+		}
+	}
+	return with > 0 && float64(with) < minBusyTurns*float64(p.pieces())
 }
 
 // ends says whether kernels follow the last piece that no piece has. seen has a zero for each name and is left so.

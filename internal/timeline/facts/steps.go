@@ -144,6 +144,9 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 		f.stepsByMarkers(s, m.Spans)
 	default:
 		f.stepsByPeriod(s)
+		if len(s.All) == 0 {
+			f.stepsByCalls(s)
+		}
 	}
 	if len(s.All) == 0 {
 		f.oneStep(s)
