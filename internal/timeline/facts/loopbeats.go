@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -23,7 +24,7 @@ const (
 )
 
 // findBeats notes the turns by the marks of the optimizer and of the data loader, and makes markers of them: of the
-// optimizer's before the loader's, which also serves evaluation.
+// optimizer's before the loader's, which also serves evaluation, unless both come as often.
 func (l *loopFinder) findBeats() Markers {
 	optimizer, ofOptimizer := l.beats(optimizerStep)
 	loader, ofLoader := l.beats(loaderNext)
@@ -38,12 +39,13 @@ func (l *loopFinder) findBeats() Markers {
 	if len(loader) >= minBeats {
 		l.loader = l.turnsFrom(startsOf(loader))
 	}
-	for _, b := range []struct {
-		turns  []interval.Span
-		thread model.ThreadRow
-		what   string
-	}{{l.optimizer, ofOptimizer, "the end of one Optimizer.step to that of the next"},
-		{l.loader, ofLoader, "one batch of the data loader to the next"}} {
+	byOptimizer := beatTurns{l.optimizer, ofOptimizer, "the end of one Optimizer.step to that of the next"}
+	byLoader := beatTurns{l.loader, ofLoader, "one batch of the data loader to the next"}
+	order := []beatTurns{byOptimizer, byLoader}
+	if d := len(l.loader) - len(l.optimizer); d >= -1 && d <= 1 {
+		order = []beatTurns{byLoader, byOptimizer} // as often: it says where a turn begins, the first one too
+	}
+	for _, b := range order {
 		if tr := l.trailOf(b.thread); l.coversLoop(b.turns, tr) {
 			return Markers{Source: StepsAnnotation, Spans: b.turns,
 				Note: fmt.Sprintf("no step markers: a step is taken to last from %s", b.what)}
@@ -52,24 +54,38 @@ func (l *loopFinder) findBeats() Markers {
 	return Markers{}
 }
 
-// beats is the outermost ranges with such a name, of the thread that has most of them.
+// beatTurns is turns by the marks of a kind.
+type beatTurns struct {
+	turns  []interval.Span
+	thread model.ThreadRow
+	what   string
+}
+
+// beats is the outermost ranges or operators with such a name, of the thread that has most of them: PyTorch before
+// 1.12 recorded its marks as operators.
 func (l *loopFinder) beats(name *regexp.Regexp) ([]interval.Span, model.ThreadRow) {
 	t := l.f.Trace
 	is := judge(&t.Strings, name.MatchString)
 	byThread := make(map[model.ThreadRow][]interval.Span)
 	best := model.NoThread
-	for i, id := range t.Ranges.Name {
-		if !is(id) || t.Ranges.DurNs[i] == model.OpenDurNs {
-			continue
+	add := func(id model.StringID, th model.ThreadRow, startNs, durNs int64) {
+		if !is(id) || durNs == model.OpenDurNs {
+			return
 		}
-		th := t.Ranges.Thread[i]
-		span := interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)}
-		if k := len(byThread[th]); k > 0 && span.StartNs < byThread[th][k-1].EndNs {
-			continue // an optimizer that wraps another one
+		if k := len(byThread[th]); k > 0 && startNs < byThread[th][k-1].EndNs {
+			return // an optimizer that wraps another one
 		}
-		byThread[th] = append(byThread[th], span)
+		byThread[th] = append(byThread[th], interval.Span{StartNs: startNs, EndNs: startNs + max(durNs, 0)})
 		if len(byThread[th]) > len(byThread[best]) {
 			best = th
+		}
+	}
+	for i, id := range t.Ranges.Name {
+		add(id, t.Ranges.Thread[i], t.Ranges.StartNs[i], t.Ranges.DurNs[i])
+	}
+	if len(byThread) == 0 {
+		for i, id := range t.Ops.Name {
+			add(id, t.Ops.Thread[i], t.Ops.StartNs[i], t.Ops.DurNs[i])
 		}
 	}
 	return byThread[best], best
@@ -129,19 +145,21 @@ func (l *loopFinder) coversLoop(turns []interval.Span, tr *trail) bool {
 		float64(busy) >= minBusyTurns*float64(len(turns)-1)
 }
 
-// minInside is the share of the work of a single step that the turns inside it must hold to be the steps.
+// minInside is the share of the work that the turns inside a lone step must hold to be the steps.
 const minInside = 0.9
 
-// insideOne looks into a marker that is alone: around a whole evaluation, whose data loader marks each batch, it is
-// no step but the loop.
+// insideOne looks into the profiler's step where only one has work: around a whole loop, as where the program does not
+// tell the profiler of each turn, it is none. A step that updates the weights once is one, whatever repeats in it.
 func (f *Facts) insideOne(m Markers) Markers {
-	only := -1
+	if m.Source != StepsProfilerStep {
+		return m
+	}
 	l := f.loopFinder()
-	th := f.Trace.Ranges.Thread[m.Rows[0]]
-	tr := l.trailOf(th)
+	tr := l.trailOf(f.Trace.Ranges.Thread[m.Rows[0]])
 	if tr == nil {
 		return m
 	}
+	only := -1
 	for i, s := range m.Spans {
 		if from, to := tr.rows(s); from == to {
 			continue
@@ -154,25 +172,25 @@ func (f *Facts) insideOne(m Markers) Markers {
 	if only < 0 {
 		return m
 	}
-	next, thread := l.beats(loaderNext)
-	next = slices.DeleteFunc(next, func(s interval.Span) bool { return !m.Spans[only].Contains(s.StartNs) })
-	if len(next) < minBeats || f.ProcessOf(thread) != f.ProcessOf(th) {
+	updates, _ := l.beats(optimizerStep)
+	if n := len(updates); n > 0 && n < minBeats {
 		return m
 	}
-	turns := l.turnsFrom(startsOf(next))
-	turns[len(turns)-1].EndNs = m.Spans[only].EndNs
-	turns = slices.DeleteFunc(turns, func(s interval.Span) bool {
-		from, to := tr.rows(s)
-		return from == to
-	})
-	var ns int64
-	for _, s := range turns {
-		ns += tr.ns(s)
+	turns := l.markers(false)
+	busy, ns := 0, int64(0)
+	for _, s := range turns.Spans {
+		if from, to := tr.rows(s); from < to && m.Spans[only].Contains(s.StartNs) {
+			busy, ns = busy+1, ns+tr.ns(s)
+		}
 	}
-	if len(turns) < minBeats || float64(ns) < minInside*float64(tr.allNs()) {
+	if busy < minBeats || float64(ns) < minInside*float64(tr.allNs()) {
 		return m
 	}
-	return Markers{Source: StepsAnnotation, Spans: turns, Note: fmt.Sprintf("one step marker, %s, lies around %d "+
-		"batches of the data loader: each of these is taken as a step",
-		f.Trace.Strings.Text(f.Trace.Ranges.Name[m.Rows[only]]), len(turns))}
+	turns.Note = strings.TrimPrefix(turns.Note, "no step markers: ")
+	if turns.Note == "" {
+		turns.Note = "these are taken as steps"
+	}
+	turns.Note = fmt.Sprintf("one step marker, %s, lies around %d turns of a loop: %s",
+		f.Trace.Strings.Text(f.Trace.Ranges.Name[m.Rows[only]]), busy, turns.Note)
+	return turns
 }

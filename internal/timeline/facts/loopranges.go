@@ -66,19 +66,27 @@ func (l *loopFinder) turnsFrom(starts []int64) []interval.Span {
 
 // loopMarkers finds the ranges that mark the turns of a loop.
 func (f *Facts) loopMarkers() Markers {
-	none := Markers{Source: StepsNone}
-	if f.Trace.Ranges.Len() == 0 {
-		return none
+	if f.Trace.Ranges.Len()+f.Trace.Ops.Len() == 0 {
+		return Markers{Source: StepsNone}
 	}
-	l := f.loopFinder()
+	return f.loopFinder().markers(true)
+}
+
+// markers is the first that there are: ranges that are called turns, the marks of the framework and, if unnamed, ranges
+// with other names.
+func (l *loopFinder) markers(unnamed bool) Markers {
 	beats := l.findBeats()
 	named, others := l.eligible(l.families())
-	for _, m := range []Markers{l.markersOf(l.best(named)), beats, l.markersOf(l.best(others))} {
+	found := []Markers{l.markersOf(l.best(named)), beats}
+	if unnamed {
+		found = append(found, l.markersOf(l.best(others)))
+	}
+	for _, m := range found {
 		if len(m.Spans) > 0 {
 			return m
 		}
 	}
-	return none
+	return Markers{Source: StepsNone}
 }
 
 // families collects the ranges of users by thread and name.

@@ -222,6 +222,13 @@ func TestLoopBeats(t *testing.T) {
 				s.launch(at+1200, 7, work...)
 			}) + "range annotation 50100+20 enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__\n",
 			"annotation 4x1.0"},
+		{"a profiler's step that accumulates gradients", "range profiler 0+60000 ProfilerStep#3\n" +
+			loop(5, func(s *script, _ int, at int64) {
+				s.annotate(at+10, 1000, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+				s.launch(at+1200, 7, work...)
+			}) + "range annotation 48000+900 Optimizer.step#AdamW.step\n", "profiler_step 1x4.0"},
+		{"a profiler's step around a loop that never told it", "range profiler 0+60000 ProfilerStep#0\n" +
+			marked(6, "train_step %d"), "nvtx 5x1.0"},
 		{"a profiler's step around other work too", "range profiler 0+60000 ProfilerStep#3\n" +
 			loop(6, func(s *script, i int, at int64) {
 				if i == 0 {
