@@ -151,7 +151,7 @@ const minInside = 0.9
 // insideOne looks into the profiler's step where only one has work: around a whole loop, as where the program does not
 // tell the profiler of each turn, it is none. A step that updates the weights once is one, whatever repeats in it.
 func (f *Facts) insideOne(m Markers) Markers {
-	if m.Source != StepsProfilerStep {
+	if m.Source != StepsProfilerStep || found(f.firstsIn(m.Spans, func(Lane) bool { return true })) > 1 {
 		return m
 	}
 	l := f.loopFinder()

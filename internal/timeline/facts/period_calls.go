@@ -20,6 +20,7 @@ import (
 const (
 	minCallPeriods = 5    // more than minPeriods: calls of one kind come back three times by chance
 	minAllCovered  = 0.95 // share of the GPU work that is "all"
+	maxSameCount   = 16   // calls that come back equally often and are tried: they are of one loop
 )
 
 // stepsByCalls fills s with device steps if the calls repeat.
@@ -49,7 +50,7 @@ func (f *Facts) stepsByCalls(s *Steps) {
 	}
 	seen := make([]int32, len(at)) // scratch
 	for _, c := range counts {
-		for _, n := range byCount[c] {
+		for _, n := range byCount[c][:min(maxSameCount, len(byCount[c]))] {
 			p := &period{lane: lane, names: names, edges: at[n]}
 			if p.alike(seen) && f.isCallLoop(p, weights, seen) {
 				s.Source, s.Device, s.All = StepsPeriodicity, true, between(f.startsAt(p))
@@ -151,7 +152,8 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || f.coveredByPieces(p) < minCovered || f.heldByRange(calls) || f.areParts(calls) || f.updatesUnevenly(p) {
+	if !distinct || f.coveredByPieces(p) < minCovered || f.heldByRange(calls) || f.areParts(calls) ||
+		f.updatesUnevenly(p) {
 		return false
 	}
 	if p.median == 1 && f.coveredByPieces(p) >= minAllCovered {
@@ -169,7 +171,8 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 }
 
 // coveredByPieces is the share of the capture's GPU work in the pieces, the one that is not closed among them; of
-// kernels and graphs if there are any: a program that loads its model copies more than it computes.
+// kernels and graphs if there are any: a program that loads its model copies more than it computes. It is no more than
+// their share of the time from the first work to the last: a short loop in a long capture is not what that is about.
 func (f *Facts) coveredByPieces(p *period) float64 {
 	w := f.Work()
 	span := interval.Span{StartNs: w.StartNs[p.lane[p.edges[0]]]}
@@ -177,15 +180,17 @@ func (f *Facts) coveredByPieces(p *period) float64 {
 		span.EndNs = max(span.EndNs, w.EndNs[row])
 	}
 	var inside, all, insideAny, allAny int64
+	whole := interval.Span{StartNs: w.StartNs[0], EndNs: w.EndNs[0]}
 	for i := range w.Len() {
 		s := interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}
+		whole.EndNs = max(whole.EndNs, s.EndNs)
 		insideAny, allAny = insideAny+s.Clip(span).LenNs(), allAny+s.LenNs()
 		if w.Kind[i].IsCompute() {
 			inside, all = inside+s.Clip(span).LenNs(), all+s.LenNs()
 		}
 	}
 	if all == 0 {
-		return float64(insideAny) / float64(max(1, allAny))
+		inside, all = insideAny, allAny
 	}
-	return float64(inside) / float64(all)
+	return min(float64(inside)/float64(max(1, all)), float64(span.LenNs())/float64(max(1, whole.LenNs())))
 }

@@ -1,9 +1,7 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -96,68 +94,6 @@ func (f *Facts) heldByRange(calls []int32) bool {
 		}
 	}
 	return false
-}
-
-// areParts says whether ranges call the pieces that begin with calls parts of a model, each of them another one: blocks.3, blocks.4. A step
-// has all of them again.
-func (f *Facts) areParts(calls []int32) bool {
-	t := f.Trace
-	if len(calls) < 2 {
-		return false
-	}
-	first, pieces := calls[0], len(calls)-1
-	loop := interval.Span{StartNs: t.Calls.StartNs[first], EndNs: t.Calls.StartNs[calls[pieces]]}
-	thread := t.Calls.Thread[first]
-	key := judge(&t.Strings, func(name string) string {
-		name = emittedName(name)
-		if word := loopWordOf(name); word != wordPart || !strings.ContainsAny(name, "0123456789") {
-			return ""
-		}
-		return name
-	})
-	names := make(map[string]map[string]int) // by family and name
-	for i, id := range t.Ranges.Name {
-		if t.Ranges.Thread[i] != thread || !loop.Contains(t.Ranges.StartNs[i]) {
-			continue
-		}
-		if name := key(id); name != "" {
-			family := familyKey(name)
-			if names[family] == nil {
-				names[family] = make(map[string]int)
-			}
-			names[family][name]++
-		}
-	}
-	for _, of := range names {
-		n := 0
-		for _, times := range of {
-			n = max(n, times)
-		}
-		// About as many as pieces, and none of them again.
-		if n == 1 && 2*len(of) > pieces && len(of) <= pieces+2 {
-			return true
-		}
-	}
-	return false
-}
-
-// updateKernel is kernels that hardly anything but optimizers launch.
-var updateKernel = regexp.MustCompile(`(?i)multi_tensor_apply|adamw?[_<(]|fusedadam|_sgd_|lamb_`)
-
-// updatesUnevenly says whether an optimizer runs in some pieces and not in the others: they are batches whose
-// gradients are accumulated, or phases, and the step has several.
-func (f *Facts) updatesUnevenly(p *period) bool {
-	t, w := f.Trace, f.Work()
-	updates := judge(&t.Strings, updateKernel.MatchString)
-	with := 0
-	for i := range p.pieces() {
-		if slices.ContainsFunc(p.lane[p.edges[i]:p.edges[i+1]], func(row int32) bool {
-			return w.Kind[row] == WorkKernel && updates(t.Kernels.Name[w.Row[row]])
-		}) {
-			with++
-		}
-	}
-	return with > 0 && float64(with) < minBusyTurns*float64(p.pieces())
 }
 
 // ends says whether kernels follow the last piece that no piece has. seen has a zero for each name and is left so.

@@ -69,6 +69,14 @@ func TestPeriods(t *testing.T) {
 			}
 			s.launch(at+200, 7, "a", "b", "c", "d", "e", "f", "g")
 		}), "none"},
+		{"a short loop in a long capture", loop(30, func(s *script, i int, at int64) {
+			if i > 19 {
+				s.launch(at, 7, "saxpy")
+				s.copies(at+1000, "cudaMemcpy", "DtoH", 1000, 2)
+			} else if i == 0 {
+				s.launch(at, 7, "init")
+			}
+		}), "none"},
 		{"a reduction whose grid shrinks", strings.Join([]string{
 			loop(1, func(s *script, _ int, _ int64) {
 				for i := range 10 {

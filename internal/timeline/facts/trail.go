@@ -12,7 +12,7 @@ import (
 // of the call; its operators, if the capture has no launched work. Turns of a loop leave trails that are alike.
 type trail struct {
 	atNs  []int64
-	name  []int32 // a small number for what it is: numbers in names of kernels do not count, as tiles are chosen by size
+	name  []int32 // a small number for what it is; numbers in names of kernels do not count: sizes choose tiles
 	sumNs []int64 // durations of what comes before each, and of all
 	gpu   bool    // it is GPU work
 
@@ -21,55 +21,58 @@ type trail struct {
 
 // trails is the trail of each process.
 func (f *Facts) trails() map[model.ProcessRow]*trail {
-	steps := f.workSteps()
+	names := make(map[string]int32)
+	steps := f.workSteps(names)
 	if len(steps) == 0 {
-		steps = f.opSteps()
+		steps = f.opSteps(names)
 	}
 	slices.SortStableFunc(steps, func(a, b trailStep) int { return cmp.Compare(a.atNs, b.atNs) })
 	out := make(map[model.ProcessRow]*trail)
-	numbers := make(map[string]int32)
 	for _, s := range steps {
 		tr := out[s.process]
 		if tr == nil {
-			tr = &trail{sumNs: []int64{0}, gpu: s.gpu}
+			tr = &trail{sumNs: []int64{0}, gpu: s.gpu, seen: make([]int32, len(names))}
 			out[s.process] = tr
 		}
-		n, known := numbers[s.name]
-		if !known {
-			n = int32(len(numbers))
-			numbers[s.name] = n
-		}
-		tr.atNs, tr.name = append(tr.atNs, s.atNs), append(tr.name, n)
+		tr.atNs, tr.name = append(tr.atNs, s.atNs), append(tr.name, s.name)
 		tr.sumNs = append(tr.sumNs, tr.sumNs[len(tr.sumNs)-1]+s.durNs)
-	}
-	for _, tr := range out {
-		tr.seen = make([]int32, len(numbers))
 	}
 	return out
 }
 
 type trailStep struct {
 	atNs, durNs int64
-	name        string
 	process     model.ProcessRow
+	name        int32
 	gpu         bool
 }
 
+// numbered gives each text a small number of its own.
+func numbered(names map[string]int32, text string) int32 {
+	n, known := names[text]
+	if !known {
+		n = int32(len(names))
+		names[text] = n
+	}
+	return n
+}
+
 // workSteps is the launched work of all GPUs.
-func (f *Facts) workSteps() []trailStep {
+func (f *Facts) workSteps(names map[string]int32) []trailStep {
 	t, w := f.Trace, f.Work()
-	key := judge(&t.Strings, familyKey)
+	kernel := judge(&t.Strings, func(name string) int32 { return numbered(names, familyKey(name)) })
 	var out []trailStep
 	for i, call := range w.Call {
 		if call == NoCall {
 			continue
 		}
-		s := trailStep{t.Calls.StartNs[call], w.EndNs[i] - w.StartNs[i], "", f.ProcessOf(t.Calls.Thread[call]), true}
+		s := trailStep{atNs: t.Calls.StartNs[call], durNs: w.EndNs[i] - w.StartNs[i],
+			process: f.ProcessOf(t.Calls.Thread[call]), gpu: true}
 		switch w.Kind[i] {
 		case WorkKernel, WorkComm:
-			s.name = key(t.Kernels.Name[w.Row[i]])
+			s.name = kernel(t.Kernels.Name[w.Row[i]])
 		default:
-			s.name = f.WorkName(i)
+			s.name = numbered(names, f.WorkName(i))
 		}
 		out = append(out, s)
 	}
@@ -77,12 +80,13 @@ func (f *Facts) workSteps() []trailStep {
 }
 
 // opSteps is the operators of all threads.
-func (f *Facts) opSteps() []trailStep {
+func (f *Facts) opSteps(names map[string]int32) []trailStep {
 	t := f.Trace
+	op := judge(&t.Strings, func(name string) int32 { return numbered(names, name) })
 	var out []trailStep
 	for i, id := range t.Ops.Name {
-		out = append(out, trailStep{t.Ops.StartNs[i], max(t.Ops.DurNs[i], 0), t.Strings.Text(id),
-			f.ProcessOf(t.Ops.Thread[i]), false})
+		out = append(out, trailStep{atNs: t.Ops.StartNs[i], durNs: max(t.Ops.DurNs[i], 0), name: op(id),
+			process: f.ProcessOf(t.Ops.Thread[i])})
 	}
 	return out
 }
