@@ -237,7 +237,15 @@ func (l *loopFinder) looksLikeLoop(r *rangeFamily) bool {
 	}
 	turns := l.turnsFrom(startsOf(r.spans))
 	turns = turns[:len(turns)-1] // the last one's end is not known
-	return tr.usuallyAlike(turns, 1) && (!tr.gpu || l.hostIn(turns, l.f.ProcessOf(r.thread)))
+	switch {
+	case !tr.usuallyAlike(turns, 1):
+		return false
+	case tr.of == trailOfWork:
+		return l.hostIn(turns, l.f.ProcessOf(r.thread))
+	case tr.of == trailOfRanges:
+		return tr.kinds(turns[len(turns)/2]) > 1 // else the range is all that it is like
+	}
+	return true
 }
 
 // hostIn says whether the host takes part in nearly every turn: data passes between host and device, it waits for the

@@ -170,6 +170,18 @@ func TestLoopRanges(t *testing.T) {
 			}
 			s.launch(at+200, 7, fmt.Sprintf("kernel_%c", 'a'+i))
 		}), "none"},
+		{"ranges alone, several in each turn", loop(6, func(s *script, _ int, at int64) {
+			s.rangeAt(at, 2000, "reader")
+			s.rangeAt(at+2100, 5000, "3D_backbone")
+			s.rangeAt(at+7200, 1000, "post_processing")
+		}), "nvtx 5x1.0"},
+		{"ranges alone that are parts of one turn", "range 0+900 stem\n" + loop(6, func(s *script, _ int, at int64) {
+			s.rangeAt(at+1000, 8500, "Bottleneck")
+		}) + "range 70000+900 fc\n", "none"},
+		{"operators alone, in ranges", loop(6, func(s *script, _ int, at int64) {
+			s.rangeAt(at, 9000, "run it")
+			fmt.Fprintf(s, "op %d+4000 aten::mm\nop %d+3000 aten::relu\n", at+100, at+4500)
+		}), "nvtx 5x1.0"},
 		{"work on changing streams", loop(6, func(s *script, i int, at int64) {
 			s.rangeAt(at, turnNs-100, fmt.Sprintf("train_step_%d", i))
 			s.launch(at+200, 7+i%3, work...)

@@ -33,7 +33,7 @@ var loopWords = func() map[string]loopWord {
 			"evaluate validate validation schedule prefetch",
 		wordTurn: "step steps iter iters iteration iterations itr batch minibatch token tokens request req frame " +
 			"image sample",
-		wordWhole: "epoch epochs run trial fold experiment rank",
+		wordWhole: "epoch epochs trial fold experiment rank",
 	} {
 		for w := range strings.FieldsSeq(list) {
 			out[w] = word
@@ -45,6 +45,9 @@ var loopWords = func() map[string]loopWord {
 // dotted is a number in the path of a module: blocks.3.attn, h.11, layers[3].
 var dotted = regexp.MustCompile(`[A-Za-z_]\.\d+(\.|\)|$)|\w\[\d+\]`)
 
+// numberedRun is a run of many turns: "run 3"; as a verb, as in run_model, the word says nothing.
+var numberedRun = regexp.MustCompile(`(?i)(^|[^a-z])run[-_#: ]*\d`)
+
 // loopWordOf is what a name says: of several words the innermost one's.
 func loopWordOf(name string) loopWord {
 	if dotted.MatchString(name) {
@@ -55,6 +58,9 @@ func loopWordOf(name string) loopWord {
 		if is := loopWords[w]; is != wordNone && (found == wordNone || is < found) {
 			found = is
 		}
+	}
+	if found == wordNone && numberedRun.MatchString(name) {
+		return wordWhole
 	}
 	return found
 }

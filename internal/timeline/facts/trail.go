@@ -9,29 +9,44 @@ import (
 )
 
 // A trail is what a process did, in the order in which its host did it: the GPU work that it launched, by the start
-// of the call; its operators, if the capture has no launched work. Turns of a loop leave trails that are alike.
+// of the call; its operators, if the capture has no launched work; failing these its user's ranges that lie within no
+// other one. Turns of a loop leave trails that are alike.
 type trail struct {
 	atNs  []int64
 	name  []int32 // a small number for what it is; numbers in names of kernels do not count: sizes choose tiles
 	sumNs []int64 // durations of what comes before each, and of all
-	gpu   bool    // it is GPU work
+	of    trailOf
 
 	seen []int32 // scratch: a zero for each name
 }
 
+// trailOf is what a trail is made of.
+type trailOf uint8
+
+// The kinds of trails.
+const (
+	trailOfWork trailOf = iota
+	trailOfOps
+	trailOfRanges
+)
+
 // trails is the trail of each process.
 func (f *Facts) trails() map[model.ProcessRow]*trail {
 	names := make(map[string]int32)
-	steps := f.workSteps(names)
-	if len(steps) == 0 {
-		steps = f.opSteps(names)
+	var steps []trailStep
+	of := trailOfWork
+	for kind, left := range []func(map[string]int32) []trailStep{f.workSteps, f.opSteps, f.rangeSteps} {
+		if steps = left(names); len(steps) > 0 {
+			of = trailOf(kind)
+			break
+		}
 	}
 	slices.SortStableFunc(steps, func(a, b trailStep) int { return cmp.Compare(a.atNs, b.atNs) })
 	out := make(map[model.ProcessRow]*trail)
 	for _, s := range steps {
 		tr := out[s.process]
 		if tr == nil {
-			tr = &trail{sumNs: []int64{0}, gpu: s.gpu, seen: make([]int32, len(names))}
+			tr = &trail{sumNs: []int64{0}, of: of, seen: make([]int32, len(names))}
 			out[s.process] = tr
 		}
 		tr.atNs, tr.name = append(tr.atNs, s.atNs), append(tr.name, s.name)
@@ -44,7 +59,6 @@ type trailStep struct {
 	atNs, durNs int64
 	process     model.ProcessRow
 	name        int32
-	gpu         bool
 }
 
 // numbered gives each text a small number of its own.
@@ -67,7 +81,7 @@ func (f *Facts) workSteps(names map[string]int32) []trailStep {
 			continue
 		}
 		s := trailStep{atNs: t.Calls.StartNs[call], durNs: w.EndNs[i] - w.StartNs[i],
-			process: f.ProcessOf(t.Calls.Thread[call]), gpu: true}
+			process: f.ProcessOf(t.Calls.Thread[call])}
 		switch w.Kind[i] {
 		case WorkKernel, WorkComm:
 			s.name = kernel(t.Kernels.Name[w.Row[i]])
@@ -87,6 +101,25 @@ func (f *Facts) opSteps(names map[string]int32) []trailStep {
 	for i, id := range t.Ops.Name {
 		out = append(out, trailStep{atNs: t.Ops.StartNs[i], durNs: max(t.Ops.DurNs[i], 0), name: op(id),
 			process: f.ProcessOf(t.Ops.Thread[i])})
+	}
+	return out
+}
+
+// rangeSteps is the user's ranges of all threads that lie within no other one.
+func (f *Facts) rangeSteps(names map[string]int32) []trailStep {
+	t, makers := f.Trace, f.rangeMakers()
+	key := judge(&t.Strings, func(name string) int32 { return numbered(names, turnKey(name)) })
+	until := make(map[model.ThreadRow]int64)
+	var out []trailStep
+	for i, id := range t.Ranges.Name {
+		th, startNs := t.Ranges.Thread[i], t.Ranges.StartNs[i]
+		if end, open := until[th]; makers[i] != RangeUser || t.Ranges.DurNs[i] == model.OpenDurNs ||
+			open && startNs < end {
+			continue
+		}
+		until[th] = t.Ranges.EndNs(i)
+		out = append(out, trailStep{atNs: startNs, durNs: max(t.Ranges.DurNs[i], 0), name: key(id),
+			process: f.ProcessOf(th)})
 	}
 	return out
 }
@@ -128,6 +161,14 @@ func (tr *trail) alike(a, b interval.Span) float64 {
 		tr.seen[n] = 0
 	}
 	return float64(both) / float64(max(aTo-aFrom, bTo-bFrom, 1))
+}
+
+// kinds is how many different things were done within span.
+func (tr *trail) kinds(span interval.Span) int {
+	from, to := tr.rows(span)
+	names := slices.Clone(tr.name[from:to])
+	slices.Sort(names)
+	return len(slices.Compact(names))
 }
 
 // usuallyAlike says whether the usual turn is like the one lag turns before it.
