@@ -187,9 +187,6 @@ func (f *Facts) insideOne(m Markers) Markers {
 		return m
 	}
 	turns.Note = strings.TrimPrefix(turns.Note, "no step markers: ")
-	if turns.Note == "" {
-		turns.Note = "these are taken as steps"
-	}
 	turns.Note = fmt.Sprintf("one step marker, %s, lies around %d turns of a loop: %s",
 		f.Trace.Strings.Text(f.Trace.Ranges.Name[m.Rows[only]]), busy, turns.Note)
 	return turns

@@ -331,6 +331,7 @@ func (l *loopFinder) markersOf(r *rangeFamily) Markers {
 		m.Rows, m.Spans = nil, l.turnsFrom(startsOf(r.spans))
 		m.Note = "no step markers: a step is taken to last from one range " + name + " to the next"
 	case r.word == wordTurn:
+		m.Note = "steps are the ranges " + name
 	default:
 		m.Note = "no step markers: the ranges " + name + " repeat and are taken as steps"
 	}

@@ -152,7 +152,7 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || f.coveredByPieces(p) < minCovered || f.heldByRange(calls) || f.areParts(calls) ||
+	if !distinct || f.coveredByPieces(p) < minCovered || f.heldByRange(calls) || f.partsOf(calls) != "" ||
 		f.updatesUnevenly(p) {
 		return false
 	}

@@ -22,10 +22,12 @@ func (f *Facts) isLoop(p *period, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || !f.coversWork(p) || f.heldByRange(calls) || f.areParts(calls) || f.updatesUnevenly(p) {
+	if !distinct || !f.coversWork(p) || f.heldByRange(calls) || f.updatesUnevenly(p) ||
+		p.ends(seen) && !f.hostTakesPart(p) {
 		return false
 	}
-	return !p.ends(seen) || f.hostTakesPart(p)
+	p.parts = f.partsOf(calls)
+	return p.parts == ""
 }
 
 // edgeCalls is the known launches of the pieces' first kernels, in order, and whether they are different ones.

@@ -38,12 +38,12 @@ func (f *Facts) partRanges() []partRange {
 	})
 }
 
-// areParts says whether ranges call the pieces that begin with calls parts of a model, each of them another one:
-// blocks.3, blocks.4. A step has all of them again.
-func (f *Facts) areParts(calls []int32) bool {
+// partsOf is what ranges call the pieces that begin with calls if that is parts of a model, each of them another one:
+// blocks.3, blocks.4 are blocks.*. A step has all of them again. "": they do not.
+func (f *Facts) partsOf(calls []int32) string {
 	t := f.Trace
 	if len(calls) < 2 {
-		return false
+		return ""
 	}
 	first, pieces := calls[0], len(calls)-1
 	loop := interval.Span{StartNs: t.Calls.StartNs[first], EndNs: t.Calls.StartNs[calls[pieces]]}
@@ -56,17 +56,19 @@ func (f *Facts) areParts(calls []int32) bool {
 			names[r.family][r.name]++
 		}
 	}
-	for _, of := range names {
+	found := ""
+	for family, of := range names {
 		most := 0
 		for _, times := range of {
 			most = max(most, times)
 		}
-		// About as many as pieces, and none of them again.
-		if most == 1 && 2*len(of) > pieces && len(of) <= pieces+2 {
-			return true
+		// None of them again, and a piece has about one; or several, if no second number can tell the turn.
+		few := len(of) <= pieces+2 || strings.Count(family, "*") == 1
+		if most == 1 && 2*len(of) > pieces && few && (found == "" || family < found) {
+			found = family
 		}
 	}
-	return false
+	return found
 }
 
 // updateKernel is kernels that hardly anything but optimizers launch.

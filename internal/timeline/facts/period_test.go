@@ -91,6 +91,13 @@ func TestPeriods(t *testing.T) {
 			s.launch(at+400, 7, "norm", "gemm", "attention", "gemm", "mlp")
 			s.copies(at+2000, "cudaMemcpyAsync", "HtoD", 8, 1)
 		}), "none"},
+		{"pairs of blocks of a model", loop(8, func(s *script, i int, at int64) {
+			for k := range 2 {
+				s.rangeAt(at+int64(k)*3000, 300, fmt.Sprintf("blocks.%d.attn", 2*i+k))
+				s.launch(at+int64(k)*3000+400, 7, "norm", "gemm", []string{"local", "global"}[k], "gemm", "mlp")
+			}
+			s.copies(at+8000, "cudaMemcpyAsync", "HtoD", 8, 1)
+		}), "none"},
 		{"the blocks of a model come again in each turn", loop(6, func(s *script, _ int, at int64) {
 			for k := range int64(3) {
 				s.rangeAt(at+k*1000, 900, fmt.Sprintf("FSDP::pre_forward (blocks.%d._wrapped)", k))

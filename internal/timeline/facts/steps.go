@@ -284,7 +284,9 @@ func (f *Facts) oneStep(s *Steps) {
 			span.EndNs = max(span.EndNs, end)
 		}
 		s.Device, s.All = true, []interval.Span{f.inWindow(span)}
-		s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
+		if s.Note == "" {
+			s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
+		}
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {
