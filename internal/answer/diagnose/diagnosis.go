@@ -3,7 +3,6 @@ package diagnose
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 
 	"lacuna/internal/answer/report"
@@ -102,17 +101,18 @@ func (x *Diagnosis) judge(ctx context.Context) (*report.Judged, error) {
 	}
 	now := x.k.Now()
 	out.Profiler = &report.Profiler{MeasuredStepMs: x.k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6,
-		LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: x.k.Program.Overhead.Name}
-	d := &desk{k: x.k, nowNs: now.Ns, unsure: math.Abs(x.k.SelfError) > maxSelfError}
+		LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: x.k.Program.Overhead.Name,
+		SelfErrorPct: 100 * x.k.SelfError}
+	d := &desk{k: x.k, nowNs: now.Ns, stepNs: x.k.MeasuredNs}
 	for i := range found.All {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d.price(&found.All[i], out)
+		d.price(&found.All[i])
 	}
 	d.rank()
 	out.AfterAll = d.together(x.k)
-	out.Findings = d.out()
+	out.Findings, out.Negligible = d.out(), d.small
 	return out, ctx.Err()
 }
 

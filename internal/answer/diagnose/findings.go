@@ -2,8 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -39,7 +37,8 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 		x := &found.All[i]
 		f := finding(x)
 		if x.Rule.Standing == rules.CostsTime {
-			unpriced(&f, x, "not priced: the capture cannot be replayed")
+			unpriced(&f, x, &report.NoGain{Kind: report.NotReplayed,
+				Reason: "not priced: the capture cannot be replayed"})
 		}
 		out.Findings = append(out.Findings, f)
 	}
@@ -73,153 +72,6 @@ func because(k *replay.Pricer, f *facts.Facts) map[string]float64 {
 		out[f.CauseText(cause)] = ns / 1e6
 	}
 	return out
-}
-
-// A desk prices findings and puts them in order.
-type desk struct {
-	k      *replay.Pricer
-	nowNs  float64
-	unsure bool // the self-error is too large for changes of the schedule
-	priced []priced
-	worth  []report.Finding // judged by presence
-}
-
-type priced struct {
-	rule    *rules.Finding
-	changes []string
-	f       report.Finding
-	gainNs  float64
-}
-
-// price finds the best of a finding's fixes that can be made.
-func (d *desk) price(x *rules.Finding, out *report.Judged) {
-	f := finding(x)
-	if x.Rule.Standing != rules.CostsTime {
-		d.worth = append(d.worth, f)
-		return
-	}
-	if len(x.Changes) == 0 {
-		d.unpriced(f, x, "not priced: the replay cannot make this change")
-		return
-	}
-	refused := "" // why a fix is not allowed, where none could be priced
-	for _, change := range x.Changes {
-		e, before, applied := d.make(change)
-		if !applied.Applied {
-			if applied.Refused == report.NotAllowed {
-				refused = change + " " + applied.WhyNot
-			}
-			continue
-		}
-		refused = ""
-		if d.unsure {
-			out.Abstained = append(out.Abstained, report.Abstained{Rule: x.Rule.ID, Kind: report.ReplayUnsure,
-				Reason: fmt.Sprintf("the gain of %s is unknown: the replay is %.1f %% off", change,
-					100*math.Abs(d.k.SelfError)),
-				Missing:   "waits between streams or threads that the capture does not hold",
-				GetItWith: "lacuna record, or nsys profile --trace=cuda,nvtx"})
-			d.unpriced(f, x, fmt.Sprintf("not priced: the replay is %.1f %% off", 100*math.Abs(d.k.SelfError)))
-			return
-		}
-		price := d.priceAfter(before, e)
-		if price.Gain.LowNs <= 0 {
-			continue // a gain whose range includes none is not promised
-		}
-		f.Change, f.Before, f.Assumes = change, before, applied.Assumes
-		if len(before) > 0 {
-			f.Assumes = append(f.Assumes, "after "+strings.Join(before, " and ")+
-				", which it needs first and which is not in the gain")
-		}
-		f.RecoverableMs, f.GainLowMs, f.GainHighMs = price.Gain.Ns/1e6, price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
-		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6,
-			price.Unprofiled.HighNs/1e6
-		f.Severity = d.severity(price.Gain.Ns)
-		d.priced = append(d.priced, priced{x, append(slices.Clone(before), change), f, price.Gain.Ns})
-		return
-	}
-	if refused != "" {
-		d.unpriced(f, x, refused)
-	}
-}
-
-// unpriced keeps a finding whose fix cannot be replayed.
-func (d *desk) unpriced(f report.Finding, x *rules.Finding, why string) {
-	unpriced(&f, x, why)
-	d.worth = append(d.worth, f)
-}
-
-// unpriced says of a finding why it has no price, and what it can buy at most.
-func unpriced(f *report.Finding, x *rules.Finding, why string) {
-	f.RecoverableMs, f.GainHighMs = 0, x.AtMostNs/1e6
-	f.Assumes = append(f.Assumes, why)
-}
-
-// maxBefore bounds the chain of changes that one needs before it.
-const maxBefore = 3
-
-// make applies a change, and before it those that it says it needs. Where that does not help, applied says why not.
-func (d *desk) make(change string) (e *replay.Edit, before []string, applied report.AppliedChange) {
-	for range maxBefore {
-		e = d.k.Program.Edit()
-		for _, b := range before {
-			if a, err := apply(e, b); err != nil || !a.Applied {
-				return e, before, applied
-			}
-		}
-		a, err := apply(e, change)
-		applied = a
-		if err != nil || a.Applied || a.First == "" || slices.Contains(before, a.First) {
-			break
-		}
-		before = append(before, a.First)
-	}
-	return e, before, applied
-}
-
-// priceAfter is the price of an edit, the gain less what the changes before it buy by themselves.
-func (d *desk) priceAfter(before []string, e *replay.Edit) replay.Price {
-	price := d.k.Unprofiled(e)
-	if len(before) == 0 {
-		return price
-	}
-	first := d.k.Program.Edit()
-	for _, b := range before {
-		if _, err := apply(first, b); err != nil {
-			return price
-		}
-	}
-	price.Gain = d.k.GainOver(first, e)
-	return price
-}
-
-func (d *desk) severity(gainNs float64) string {
-	switch share := gainNs / math.Max(1, d.nowNs); {
-	case share >= highShare:
-		return "high"
-	case share >= mediumShare:
-		return "medium"
-	case share >= lowShare:
-		return "low"
-	}
-	return "info"
-}
-
-// rank puts findings in order of what they buy; one that another needs first comes before it.
-func (d *desk) rank() {
-	slices.SortStableFunc(d.priced, func(a, b priced) int {
-		return cmp.Or(cmp.Compare(b.gainNs, a.gainNs), cmp.Compare(a.f.Rule, b.f.Rule),
-			cmp.Compare(a.f.Title, b.f.Title))
-	})
-	for i := range d.priced {
-		first := d.priced[i].rule.First
-		for j := i + 1; first != "" && j < len(d.priced); j++ {
-			if d.priced[j].f.Rule == first {
-				moved := d.priced[j]
-				d.priced = slices.Insert(slices.Delete(d.priced, j, j+1), i, moved)
-				break
-			}
-		}
-	}
 }
 
 // together makes one change after another: what two findings both claim counts once.
@@ -261,15 +113,31 @@ func boundBy(path map[string]float64) string {
 	return best
 }
 
-// out is the findings in order: those that cost time first.
+// out is the findings in order: those with a price in the order in which to fix them, and among them, by the time that
+// they concern, those that cost time although it is unknown how much of it a fix would save. Behind them is what has
+// no price because nothing is to be gained, or because it is only worth knowing.
 func (d *desk) out() []report.Finding {
+	slices.SortStableFunc(d.worth, func(a, b report.Finding) int {
+		return cmp.Or(cmp.Compare(b.GainHighMs, a.GainHighMs), cmp.Compare(b.AtMostMs, a.AtMostMs))
+	})
+	var unknown, rest []report.Finding
+	for _, f := range d.worth {
+		if f.NoGain.Unknown() && f.GainHighMs*1e6 >= lowShare*d.stepNs {
+			unknown = append(unknown, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
 	out := []report.Finding{}
 	for _, p := range d.priced {
+		for len(unknown) > 0 && unknown[0].GainHighMs > max(p.f.GainHighMs, p.f.AtMostMs) {
+			out, unknown = append(out, unknown[0]), unknown[1:]
+		}
 		out = append(out, p.f)
 	}
+	out = append(out, unknown...)
 	worthFixing := slices.ContainsFunc(d.priced, func(p priced) bool { return p.gainNs >= mediumShare*d.nowNs })
-	slices.SortStableFunc(d.worth, func(a, b report.Finding) int { return cmp.Compare(b.GainHighMs, a.GainHighMs) })
-	for _, f := range d.worth {
+	for _, f := range rest {
 		if !f.Limit || !worthFixing {
 			out = append(out, f)
 		}
@@ -280,7 +148,7 @@ func (d *desk) out() []report.Finding {
 // finding is what is known of a finding without a price.
 func finding(x *rules.Finding) report.Finding {
 	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit,
-		Confidence: x.Confidence, First: x.First,
+		Confidence: x.Confidence, First: x.First, AtMostMs: x.AtMostNs / 1e6,
 		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC,
 		Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {

@@ -86,7 +86,7 @@ type rankTruth struct {
 }
 
 // TestMeasuredRanks: two H200, each program's own fault is the first or second finding, fixed programs are accused
-// of nothing that ranks do to each other, and what was measured lies in what is told. Loops that the host holds up
+// of nothing that ranks do to each other (what is listed as gaining nothing for sure is no accusation), and what was measured lies in what is told. Loops that the host holds up
 // are left out of the times: theirs differ by 33 to 53 % from run to run.
 func TestMeasuredRanks(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "bench", "gpu")
@@ -122,7 +122,7 @@ func TestMeasuredRanks(t *testing.T) {
 					t.Errorf("%s: %s is at place %d", of, p.Rule, place)
 				}
 				for _, f := range r.Findings {
-					if variant == "fixed" && slices.Contains(comm, f.Rule) {
+					if variant == "fixed" && slices.Contains(comm, f.Rule) && f.NoGain == nil {
 						t.Errorf("%s: accused of %s: %s", of, f.Rule, f.Title)
 					}
 				}

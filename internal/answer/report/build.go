@@ -36,6 +36,7 @@ type one struct {
 // Judged is what rules and replays say of the input that a report judges, the slowest. The zero value says nothing.
 type Judged struct {
 	Findings      []Finding
+	Negligible    []Finding          // found, without a price, and of next to nothing of the step
 	Abstained     []Abstained        // what rules and replays could not judge
 	Profiler      *Profiler          // nil: the capture cannot be replayed
 	IdleBecauseOf map[string]float64 // ms of a step by cause; nil: the capture cannot be replayed
@@ -84,12 +85,18 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	if err != nil {
 		return nil, err
 	}
-	r.Findings = append([]Finding{}, said.Findings...)
+	r.Findings, r.Negligible = append([]Finding{}, said.Findings...), said.Negligible
 	r.Abstained = append(abstained(all), said.Abstained...)
 	r.Profiler, r.AfterAll, r.Budget.IdleBecauseOf = said.Profiler, said.AfterAll, said.IdleBecauseOf
 	r.Kernels, r.KernelReports = said.Kernels, said.KernelReports
+	if r.Profiler != nil && r.Steps.Count == 1 && r.Steps.Source != "none" {
+		r.Capture.Warnings = append(r.Capture.Warnings, oneStep)
+	}
 	return r, nil
 }
+
+// oneStep is what a reader must know of gains that one step is the witness of.
+const oneStep = "one step was captured: that its replay takes as long proves little, and another step may differ"
 
 // look finds the steps of a capture and divides its window.
 func look(f *facts.Facts, opt Options) (*one, error) {

@@ -23,8 +23,10 @@ type Report struct {
 	Gaps       []Gap       `json:"gaps"`
 	Profiler   *Profiler   `json:"profiler,omitempty"` // nil: the capture cannot be replayed
 	Findings   []Finding   `json:"findings"`
-	AfterAll   *AfterAll   `json:"after_all,omitempty"`
-	Kernels    []Kernel    `json:"kernels,omitempty"` // what reports on single kernels say, most gain in a step first
+	// Negligible is what rules found and what concerns or gains next to nothing of the step: under 2 %.
+	Negligible []Finding `json:"negligible,omitempty"`
+	AfterAll   *AfterAll `json:"after_all,omitempty"`
+	Kernels    []Kernel  `json:"kernels,omitempty"` // what reports on single kernels say, most gain in a step first
 
 	KernelReports *Kernels    `json:"kernel_reports,omitempty"` // nil: none was given
 	Inside        *Inside     `json:"look_inside,omitempty"`    // nil: no kernel is hot

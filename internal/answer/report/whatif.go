@@ -71,6 +71,10 @@ type Finding struct {
 	HighMs        float64 `json:"high_ms"`
 	Change        string  `json:"change"`          // as -x takes it; "": it cannot be replayed
 	First         string  `json:"first,omitempty"` // rule whose fix this one needs first
+	// AtMostMs is the time of a step that the fault concerns: no fix of it can gain more; 0: unknown, or no time.
+	AtMostMs float64 `json:"at_most_ms,omitempty"`
+	// NoGain is why a fault that costs time has no price; nil: it has one, or costs no time.
+	NoGain *NoGain `json:"why_no_gain,omitempty"`
 	// changes that must be made before Change; what they buy is not in the gain
 	Before       []string   `json:"before,omitempty"`
 	Assumes      []string   `json:"assumes"`
@@ -80,6 +84,35 @@ type Finding struct {
 	Confirm      string     `json:"confirm"`
 	RefutedBy    string     `json:"refuted_by"`
 }
+
+// A NoGain is why a fault that costs time has no price.
+type NoGain struct {
+	Kind   NoGainKind `json:"kind"`
+	Change string     `json:"change,omitempty"` // the change that was tried
+	Reason string     `json:"reason"`
+	// what the step takes longest for once the change is made, as in idle_by_host or a part of the budget, and how long
+	BoundBy string  `json:"bound_by,omitempty"`
+	BoundMs float64 `json:"bound_ms,omitempty"`
+	StepMs  float64 `json:"step_ms,omitempty"` // with the change
+	// what the change would gain if kernels that it lets run at once did not slow each other
+	SideBySideMs float64 `json:"side_by_side_ms,omitempty"`
+}
+
+// NoGainKind is in which way a finding has no price.
+type NoGainKind string
+
+// Why findings have no price.
+const (
+	GainsNothing  NoGainKind = "gains_nothing"  // replayed with the change, the step takes as long
+	RangeHasNone  NoGainKind = "range_has_none" // it may gain, or not: the range of the gain includes none
+	ReplayOff     NoGainKind = "replay_off"     // the replay explains too little of the step
+	ChangeRefused NoGainKind = "change_refused" // the change may not be made here
+	NoSuchChange  NoGainKind = "no_change"      // no change makes this fix
+	NotReplayed   NoGainKind = "not_replayed"   // the capture cannot be replayed
+)
+
+// Unknown says whether the fix may gain although it has no price.
+func (n *NoGain) Unknown() bool { return n != nil && n.Kind != GainsNothing }
 
 // Args is the changes of a finding as whatif takes them: "-x drop-syncs -x cuda-graph".
 func (f *Finding) Args(word func(string) string) string {
@@ -111,4 +144,6 @@ type Profiler struct {
 	LowMs            float64 `json:"low_ms"`
 	HighMs           float64 `json:"high_ms"`
 	Tool             string  `json:"tool"` // "": its overhead is not known, and nothing was taken out
+	// SelfErrorPct is how far the replay of the capture as it is lies from what was measured.
+	SelfErrorPct float64 `json:"self_error_pct"`
 }

@@ -60,8 +60,8 @@ func (e *Env) failOn(r *report.Report, words []string) error {
 // matches says whether a finding is of the rule, or at least as severe.
 func matches(f *report.Finding, word string) bool {
 	limit := slices.Index(severities, word)
-	if limit < 0 {
-		return f.Rule == word
+	if limit < 0 { // what is known to gain nothing fails no gate
+		return f.Rule == word && (f.NoGain == nil || f.NoGain.Kind != report.GainsNothing)
 	}
 	at := slices.Index(severities, f.Severity)
 	return at >= 0 && at <= limit
@@ -79,7 +79,11 @@ func unjudged(r *report.Report, word string) string {
 }
 
 func hasFinding(r *report.Report, rule string) bool {
-	return slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Rule == rule })
+	return slices.ContainsFunc(r.Findings, ofRule(rule))
+}
+
+func ofRule(rule string) func(f report.Finding) bool {
+	return func(f report.Finding) bool { return f.Rule == rule }
 }
 
 // whyRuleAbstained is the reason for which a rule did not judge, after a colon, or "".

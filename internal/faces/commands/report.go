@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -145,7 +146,7 @@ func (v *reportView) rows() int {
 
 func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error {
 	for _, name := range *v.explain {
-		if !hasFinding(r, name) {
+		if !hasFinding(r, name) && !slices.ContainsFunc(r.Negligible, ofRule(name)) {
 			env.remark("--explain %s: no such finding here%s", name, whyRuleAbstained(r, name))
 		}
 	}

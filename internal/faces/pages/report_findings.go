@@ -18,22 +18,31 @@ func costsTime(f *report.Finding) bool { return f.Change != "" }
 // worthFixing says whether a finding is worth somebody's day.
 func worthFixing(f *report.Finding) bool { return costsTime(f) && f.Severity != "info" }
 
-// findings says what to fix, in which order, and what is worth knowing besides.
+// findings says what to fix, in which order, and what is worth knowing besides. Among what has a price stands what
+// concerns as much of the step and has none.
 func findings(r *report.Report, d Detail) (out []page.Block) {
-	var priced, known []page.Block
-	limit := limitOf(r)
+	var first, known []page.Block
+	limit, priced := limitOf(r), 0
 	if r.Profiler == nil {
 		limit = nil
 	}
 	for i := range r.Findings {
 		switch f := &r.Findings[i]; {
 		case costsTime(f):
-			priced = append(priced, pricedItem(r, f, len(priced), d))
+			first = append(first, pricedItem(r, f, priced, len(first), d))
+			priced++
+		case f.NoGain.Unknown() && large(r, f) && pricedCount(r) > 0:
+			first = append(first, unpricedItem(r, f, len(first), d))
 		case f != limit:
 			known = append(known, knownItem(r, f, d))
 		}
 	}
-	out = section("Findings, in the order to fix them", false, priced...)
+	for i := range r.Negligible {
+		if f := &r.Negligible[i]; d.whole(f) {
+			known = append(known, knownItem(r, f, d))
+		}
+	}
+	out = section("Findings, in the order to fix them", false, first...)
 	if words := afterAllWords(r); !words.Empty() {
 		out = append(out, page.Gap{}, page.Prose{Text: words, Style: page.Bold})
 	}
@@ -51,20 +60,31 @@ func knownTitle(r *report.Report) string {
 	return "Worth knowing"
 }
 
-// pricedItem is a finding with a price. place is its position among these.
-func pricedItem(r *report.Report, f *report.Finding, place int, d Detail) page.Item {
+// pricedItem is a finding with a price. place is its position among these, number its position among all.
+func pricedItem(r *report.Report, f *report.Finding, place, number int, d Detail) page.Item {
 	body := []page.Block{page.Prose{Text: savesWords(r, f, place)}}
-	if d.whole(f) || place < maxFindings && worthFixing(f) {
+	if d.whole(f) || number < maxFindings && worthFixing(f) {
 		body = append(body, because(r, f, d.whole(f), 0)...)
 	} else {
 		body = append(body, page.Fold{Title: becauseTitle, Blocks: wholeBecause(r, f, 0)})
 	}
-	return page.Item{Mark: strconv.Itoa(place + 1), Title: titleOf(f), Body: body}
+	return page.Item{Mark: strconv.Itoa(number + 1), Title: titleOf(f), Body: body}
+}
+
+// unpricedItem is a finding without a price that concerns as much of the step as those with one.
+func unpricedItem(r *report.Report, f *report.Finding, number int, d Detail) page.Item {
+	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
+	if d.whole(f) || number < maxFindings {
+		body = append(body, because(r, f, d.whole(f), 0)...)
+	} else {
+		body = append(body, page.Fold{Title: becauseTitle, Blocks: wholeBecause(r, f, 0)})
+	}
+	return page.Item{Mark: strconv.Itoa(number + 1), Title: page.Join(page.T("not priced: "), titleOf(f)), Body: body}
 }
 
 // knownItem is a finding without a price.
 func knownItem(r *report.Report, f *report.Finding, d Detail) page.Item {
-	body := []page.Block{page.Prose{Text: page.T(atMostWords(f))}}
+	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
 	switch {
 	case d.whole(f):
 		body = append(body, because(r, f, true, 0)...)
@@ -173,6 +193,12 @@ func limitOf(r *report.Report) *report.Finding {
 	}
 	return nil
 }
+
+// large says whether a finding without a price concerns as much of a step as a fix is to gain to be worth a day.
+func large(r *report.Report, f *report.Finding) bool { return f.GainHighMs >= worthADay*unprofiledStep(r) }
+
+// worthADay is the least share of a step that a fix is to gain, as the severities of findings have it.
+const worthADay = 0.02
 
 // anyOf says whether a report has a finding of a kind.
 func anyOf(r *report.Report, kind func(f *report.Finding) bool) bool {

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"fmt"
-
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
@@ -45,14 +43,35 @@ func savesWords(r *report.Report, f *report.Finding, place int) page.Text {
 // unpriced says whether a finding costs time although it is unknown how much of it a fix would save.
 func unpriced(f *report.Finding) bool { return !costsTime(f) && f.GainHighMs > 0 }
 
-// atMostWords is what a finding without a price can save, and why it has none; "" if it has one, or costs no time.
-func atMostWords(f *report.Finding) string {
-	if !unpriced(f) {
-		return ""
+// noGainWords is what a finding without a price can save, and why it has none; "" if it has one, or costs no time.
+func noGainWords(r *report.Report, f *report.Finding) page.Text {
+	n := f.NoGain
+	switch {
+	case n == nil && !unpriced(f):
+		return nil
+	case n == nil:
+		return page.Sayf("saves at most %s ms", unit.About(f.GainHighMs))
+	case n.Kind == report.GainsNothing:
+		return nothingWords(f, n)
+	case n.Kind == report.RangeHasNone:
+		return page.Sayf("saves 0 to %s ms; %s", unit.About(f.GainHighMs), n.Reason)
 	}
-	s := fmt.Sprintf("saves at most %s ms", unit.About(f.GainHighMs))
-	if n := len(f.Assumes); n > 0 {
-		s += "; " + f.Assumes[n-1]
+	return page.Sayf("saves at most %s ms; %s", unit.About(f.GainHighMs), n.Reason)
+}
+
+// nothingWords says of a finding whose change gains nothing what the step takes its time for then.
+func nothingWords(f *report.Finding, n *report.NoGain) page.Text {
+	s := page.Sayf("%s alone saves nothing", page.Of(page.Word, n.Change))
+	if f.AtMostMs > 0 {
+		s = page.Sayf("it concerns up to %s ms, but %s", unit.About(f.AtMostMs), s)
+	}
+	if n.BoundBy != "" && n.StepMs > 0 {
+		s = page.Join(s, page.Sayf(": %s still takes %s of the %s ms on the path that decides the step",
+			pathWords(n.BoundBy), page.Num(unit.About(n.BoundMs)+" ms"), unit.About(n.StepMs)))
+	}
+	if n.SideBySideMs > 0 {
+		s = page.Join(s, page.Sayf("; what would then run at once fills the GPU: if neither slowed the other it would "+
+			"save %s ms", unit.About(n.SideBySideMs)))
 	}
 	return s
 }
@@ -104,7 +123,7 @@ func afterAllWords(r *report.Report) page.Text {
 	case pricedCount(r) > 0:
 		return page.Join(page.T("None of these is worth much: each saves less than 2 % of a step."), notSpent(r))
 	case anyOf(r, unpriced):
-		return page.Join(page.T("No fix with a known gain was found."), notSpent(r))
+		return page.Join(page.T("No fix with a known gain was found."), whyUnsure(r), notSpent(r))
 	}
 	if f := limitOf(r); f != nil {
 		return page.Join(page.T("No finding is worth fixing. "), page.Sentence(page.T(f.Title)))
@@ -115,9 +134,40 @@ func afterAllWords(r *report.Report) page.Text {
 		return page.Join(page.T("No rule found something to fix. Most rules compare steps, and nothing marks a step in "+
 			"this capture."), left)
 	case left != nil:
-		return page.Join(page.T("No fix with a known gain was found."), left)
+		return page.Join(page.T("No fix with a known gain was found."), whyUnsure(r), left)
 	}
-	return page.T("Nothing to fix was found: no known fix would make the step clearly shorter.")
+	return page.Join(page.T("No known fix was found."), computesWords(r))
+}
+
+// worthADoubt is the self-error of a replay, in percent, from which it is named as a reason.
+const worthADoubt = 1
+
+// whyUnsure says how far the replay is off, where that is why gains are not known; nil: it is not.
+func whyUnsure(r *report.Report) page.Text {
+	off := max(r.Profiler.SelfErrorPct, -r.Profiler.SelfErrorPct)
+	if off < worthADoubt || !anyOf(r, func(f *report.Finding) bool { return f.NoGain.Unknown() }) {
+		return nil
+	}
+	return page.Sayf(" The replay is %s off, so gains are known within wide ranges at best.",
+		page.Num(unit.Percent(off/100)+" %"))
+}
+
+// computesWords says of a step that is nearly all compute that this is not yet the least that it can take.
+func computesWords(r *report.Report) page.Text {
+	b, step := r.Budget, r.Budget.StepMs()
+	if !(step > 0) || len(r.PerDevice) == 0 {
+		return nil
+	}
+	return page.Sayf(" The GPU computes %s of %s; how near its kernels come to what it can do is not known from this "+
+		"capture.", page.Num(unit.Percent(b.Compute/step)+" %"), wholeWords(r))
+}
+
+// wholeWords is what shares of the budget are of.
+func wholeWords(r *report.Report) string {
+	if r.Steps.Source == "none" {
+		return "the capture"
+	}
+	return "the step"
 }
 
 // wellSpent is the share of a step that is to be compute before it is said that nothing is to be fixed: chosen, so that
@@ -143,10 +193,6 @@ func notSpent(r *report.Report) page.Text {
 	if len(parts) == 0 {
 		return nil
 	}
-	of := "the step"
-	if r.Steps.Source == "none" {
-		of = "the capture"
-	}
 	return page.Sayf(" That is not an all-clear: the GPU computes %s of %s; %s.",
-		page.Num(unit.Percent(b.Compute/step)+" %"), of, listOf(parts))
+		page.Num(unit.Percent(b.Compute/step)+" %"), wholeWords(r), listOf(parts))
 }

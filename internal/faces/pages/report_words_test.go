@@ -38,7 +38,8 @@ func TestNoFalseAllClear(t *testing.T) {
 		want string
 	}{
 		{of(report.Budget{Compute: 95, Idle: 5}, "nvtx"),
-			"Nothing to fix was found: no known fix would make the step clearly shorter."},
+			"No known fix was found. The GPU computes 95.0 % of the step; how near its kernels come to what it can do " +
+				"is not known from this capture."},
 		{of(report.Budget{Compute: 20, CommExposed: 25, Copy: 1, Idle: 54}, "nvtx"),
 			"No fix with a known gain was found. That is not an all-clear: the GPU computes 20.0 % of the step; " +
 				"54.0 % is idle and 25.0 % is exposed communication."},
@@ -49,6 +50,41 @@ func TestNoFalseAllClear(t *testing.T) {
 		if got := afterAllWords(test.r).String(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
+	}
+}
+
+// What was found and has no price is told with the reason, and with how far the replay is off where that is it.
+func TestNoGainWords(t *testing.T) {
+	r := &report.Report{Profiler: &report.Profiler{UnprofiledStepMs: 19, SelfErrorPct: -6.5},
+		Budget: report.Budget{Compute: 37, CommExposed: 63}, Steps: report.Steps{Source: "nvtx"},
+		PerDevice: []report.Device{{}}}
+	for _, test := range []struct {
+		f    report.Finding
+		want string
+	}{
+		{report.Finding{AtMostMs: 12, NoGain: &report.NoGain{Kind: report.GainsNothing, Change: "overlap-comm",
+			BoundBy: "comm", BoundMs: 16, StepMs: 19}},
+			"it concerns up to 12.0 ms, but overlap-comm alone saves nothing: communication still takes 16.0 ms of " +
+				"the 19.0 ms on the path that decides the step"},
+		{report.Finding{AtMostMs: 12, NoGain: &report.NoGain{Kind: report.GainsNothing, Change: "overlap-comm",
+			SideBySideMs: 3}}, "it concerns up to 12.0 ms, but overlap-comm alone saves nothing; what would then run " +
+			"at once fills the GPU: if neither slowed the other it would save 3.00 ms"},
+		{report.Finding{GainHighMs: 8, NoGain: &report.NoGain{Kind: report.RangeHasNone,
+			Reason: "drop-syncs may gain nothing"}}, "saves 0 to 8.00 ms; drop-syncs may gain nothing"},
+		{report.Finding{GainHighMs: 8, NoGain: &report.NoGain{Kind: report.ChangeRefused, Reason: "no"}},
+			"saves at most 8.00 ms; no"},
+		{report.Finding{Severity: "high", Change: "pin"}, ""},
+	} {
+		if got := noGainWords(r, &test.f).String(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+	r.Findings = []report.Finding{{Rule: "comm_exposed", GainHighMs: 8, NoGain: &report.NoGain{
+		Kind: report.RangeHasNone}}}
+	want := "No fix with a known gain was found. The replay is 6.5 % off, so gains are known within wide ranges at " +
+		"best. That is not an all-clear: the GPU computes 37.0 % of the step; 63.0 % is exposed communication."
+	if got := afterAllWords(r).String(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

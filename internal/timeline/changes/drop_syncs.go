@@ -19,7 +19,7 @@ var dropSyncs = Change{
 .cpu()) is left out with it. So is host work right after the wait that is far longer than the thread's usual pause:
 it worked on the value, unless it is in a range that begins after the wait. The kernels that computed the value
 stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the range or
-operator around them.`,
+operator around them; large-reads selects the waits for copies of over 64 KiB to the host.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
 	NotWhen: "the host depends on a value: a loop that ends by it, a gradient scaler that skips a step",
 	Example: "drop-syncs",
@@ -31,7 +31,7 @@ const smallCopyBytes = 64 << 10
 
 func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	var only *regexp.Regexp
-	if arg != "" {
+	if arg != "" && arg != largeReads {
 		re, err := pattern("drop-syncs", arg)
 		if err != nil {
 			return 0, err
@@ -46,7 +46,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil &&
-			!picks(e, int32(i), only) {
+			!picks(e, int32(i), only) || arg == largeReads && !readsMuch(e, int32(i), prev[i]) {
 			continue
 		}
 		n++
@@ -77,6 +77,21 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 func picks(e *replay.Edit, i int32, only *regexp.Regexp) bool {
 	c := &e.Calls[i]
 	return only.MatchString(e.CallName(i)) || only.MatchString(e.Facts.Where(model.ThreadRow(c.Thread), c.StartNs))
+}
+
+// largeReads selects the waits for copies to the host that move data, not a value.
+const largeReads = "large-reads"
+
+// readsMuch says whether a call, or the one of its thread before it, for which it then waits, copies data to the host.
+func readsMuch(e *replay.Edit, i, prev int32) bool {
+	for _, k := range [2]int32{i, prev} {
+		if k < 0 || !readsBack(e, k) {
+			continue
+		}
+		row := rowOf(e, e.Calls[k].First)
+		return int(row) < len(e.Facts.Trace.Copies.Bytes) && e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes
+	}
+	return false
 }
 
 // readsBack says whether a call issued nothing but a copy to the host that it, or the synchronisation

@@ -11,8 +11,11 @@ import (
 	"lacuna/internal/timeline/replay"
 )
 
-// workersLoader is in the name of the range that PyTorch puts around asking a DataLoader with workers for a batch.
-const workersLoader = "MultiProcessingDataLoaderIter"
+// What is in the name of the range that PyTorch puts around asking a DataLoader for a batch, with workers and without.
+const (
+	workersLoader = "MultiProcessingDataLoaderIter"
+	ownLoader     = "SingleProcessDataLoaderIter"
+)
 
 // sleeping is calls of the operating system in which a thread waits for another.
 var sleeping = regexp.MustCompile(`^(poll|ppoll|select|pselect|epoll_wait|epoll_pwait|recv|recvfrom|recvmsg|read|futex|sem_|mq_|pthread_cond)`)
@@ -22,26 +25,12 @@ var sleeping = regexp.MustCompile(`^(poll|ppoll|select|pselect|epoll_wait|epoll_
 func waitsForWorkers(e *replay.Edit, re *regexp.Regexp) string {
 	sets := rangeSets(e, re)
 	t := e.Facts.Trace
-	names := make(map[model.StringID]bool)
-	loads := func(id model.StringID) bool {
-		yes, seen := names[id]
-		if !seen {
-			yes = strings.Contains(t.Strings.Text(id), workersLoader)
-			names[id] = yes
-		}
-		return yes
-	}
-	for i, id := range t.Ranges.Name {
-		if loads(id) && within(sets[int32(t.Ranges.Thread[i])], t.Ranges.StartNs[i]) {
-			return "the loop waits for a DataLoader with workers there"
-		}
-	}
-	for i, id := range t.Ops.Name {
-		if loads(id) && within(sets[int32(t.Ops.Thread[i])], t.Ops.StartNs[i]) {
-			return "the loop waits for a DataLoader with workers there"
-		}
-	}
-	if sleepsIn(t, sets) {
+	switch {
+	case holdsName(t, sets, workersLoader):
+		return "the loop waits for a DataLoader with workers there"
+	case holdsName(t, sets, ownLoader):
+		return "" // it has none, by definition
+	case sleepsIn(t, sets):
 		return "the host sleeps there in operating system calls"
 	}
 	if shortest, longest := extent(sets, e.Steps.HostWindow()); longest > 0 {
@@ -49,6 +38,30 @@ func waitsForWorkers(e *replay.Edit, re *regexp.Regexp) string {
 			float64(shortest)/1e6, float64(longest)/1e6)
 	}
 	return ""
+}
+
+// holdsName says whether a range or operator whose name has a part begins in spans of its thread.
+func holdsName(t *model.Trace, sets map[int32]interval.Set, part string) bool {
+	names := make(map[model.StringID]bool)
+	has := func(id model.StringID) bool {
+		yes, seen := names[id]
+		if !seen {
+			yes = strings.Contains(t.Strings.Text(id), part)
+			names[id] = yes
+		}
+		return yes
+	}
+	for i, id := range t.Ranges.Name {
+		if has(id) && within(sets[int32(t.Ranges.Thread[i])], t.Ranges.StartNs[i]) {
+			return true
+		}
+	}
+	for i, id := range t.Ops.Name {
+		if has(id) && within(sets[int32(t.Ops.Thread[i])], t.Ops.StartNs[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // sleepsIn says whether threads spend most of spans in calls that wait for others.
@@ -70,12 +83,15 @@ func sleepsIn(t *model.Trace, sets map[int32]interval.Set) bool {
 	return waits > all/2
 }
 
-// Ranges take from a queue if, of so many, two take so many times as long as the shortest, or one takes so many times
-// as long as the median and that is next to nothing. Loaders that work on the thread vary by 5 to 20 %; a queue that
-// has a batch gives it in some 0.05 ms.
+// Ranges take from a queue if, of so many, two take so many times as long as two others, or one takes so many times as
+// long as the median and that is next to nothing. Loaders that work on the thread vary by 5 to 20 %; a queue that has a
+// batch gives it in some 0.05 ms. One short run proves nothing, nor does one in eight: the call that ends an epoch
+// finds no batch to make.
 const (
 	minRuns    = 4
 	minWaited  = 2
+	minAtOnce  = 2
+	endsEpoch  = 8
 	unlikeRuns = 10
 	atOnceNs   = 500_000
 )
@@ -95,8 +111,8 @@ func extent(sets map[int32]interval.Set, window interval.Span) (shortest, longes
 	if n < minRuns {
 		return 0, 0
 	}
-	median := runs[n/2]
-	if runs[n-minWaited] >= unlikeRuns*max(1, runs[0]) || median < atOnceNs && runs[n-1] >= unlikeRuns*max(1, median) {
+	median, atOnce := runs[n/2], runs[max(minAtOnce, n/endsEpoch+1)-1]
+	if runs[n-minWaited] >= unlikeRuns*max(1, atOnce) || median < atOnceNs && runs[n-1] >= unlikeRuns*max(1, median) {
 		return runs[0], runs[n-1]
 	}
 	return 0, 0

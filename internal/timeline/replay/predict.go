@@ -17,8 +17,9 @@ type Pricer struct {
 	Known      bool    // whether the profiler's overhead is modelled; else the unprofiled program is the profiled one
 
 	residuals *Residuals
-	recorded  float64          // the unmodified program with residuals
-	free      [corners]float64 // the same without the profiler, by corner
+	recorded  float64           // the unmodified program with residuals
+	free      [corners]float64  // the same without the profiler, by corner
+	own       func() [2]float64 // the same at the bounds of what a change would make uncertain
 	pending   sync.Once
 	hostBound float64 // share of the recorded step that follows its host; for which pending is
 }
@@ -28,7 +29,7 @@ type Price struct {
 	Profiled   Range // the step under the profiler
 	Unprofiled Range // the step without it
 	// Gain is how much shorter the unprofiled step becomes. Each bound compares both programs under the same
-	// assumptions, so that what is uncertain of both cancels.
+	// assumptions, so that what is uncertain of both cancels; what the rules do not explain of the step is added.
 	Gain Range
 }
 
@@ -90,6 +91,7 @@ func NewPricer(p *Program) *Pricer {
 	}
 	k.recorded = p.StepNs(p.Simulate(Options{Residuals: k.residuals}))
 	k.free = k.unprofiled(p)
+	k.own = sync.OnceValue(func() [2]float64 { return k.atOwnBounds(p) })
 	return k
 }
 
@@ -170,21 +172,13 @@ func (k *Pricer) Price(e *Edit) Price {
 // Unprofiled is Price without what the profiler would show: half the work.
 func (k *Pricer) Unprofiled(e *Edit) Price {
 	free := k.unprofiled(e.Program)
-	return Price{Unprofiled: k.rangeOf(free, changedShare), Gain: gain(k.free, free)}
+	return Price{Unprofiled: k.rangeOf(free, changedShare), Gain: k.gain(k.Program, k.free, k.own, e, free)}
 }
 
 // GainOver is how much shorter the unprofiled step of one edit is than that of another.
 func (k *Pricer) GainOver(than, e *Edit) Range {
-	return gain(k.unprofiled(than.Program), k.unprofiled(e.Program))
-}
-
-// gain compares two programs corner by corner.
-func gain(before, after [corners]float64) Range {
-	g := [corners]float64{}
-	for c := range g {
-		g[c] = before[c] - after[c]
-	}
-	return Range{g[best], min(g[best], g[well], g[badly]), max(g[best], g[well], g[badly])}
+	own := func() [2]float64 { return k.atOwnBounds(than.Program) }
+	return k.gain(than.Program, k.unprofiled(than.Program), own, e, k.unprofiled(e.Program))
 }
 
 // rangeOf is the range that the corners span; it is never narrower than what the rules leave

@@ -213,11 +213,10 @@ func (s *simulation) begin(c *Call) int64 {
 		return at + c.GapNs // nothing is known of the time before: it is no host work of a step
 	}
 	gap := s.gapNs(c)
-	own := s.pay(c.Thread, gap, gap*unpaidShare, float64(c.GapOverNs))
-	if c.GapNs < pacedNs {
-		own *= s.opt.Pace
+	if c.GapNs >= pacedNs { // work of another kind: it pays what was recorded in it, and nothing of other times
+		return at + int64(max(gap*unpaidShare, gap-float64(c.GapOverNs)*s.opt.Deflate))
 	}
-	return at + int64(own)
+	return at + int64(s.opt.Pace*s.pay(c.Thread, gap, gap*unpaidShare, float64(c.GapOverNs)))
 }
 
 // gapNs is the host work before a call under the options.

@@ -61,7 +61,7 @@ func checkExcessTransfer(c *Case, out *Findings) {
 	if b := x.waits.behind.perStep(); b > 0 {
 		f.Because(fmt.Sprintf("the host works %s per step right after them while the GPU is idle", ms(b)))
 	}
-	f.Repair("drop-syncs")
+	f.Repair("drop-syncs:large-reads")
 }
 
 // An excessCost is what data that goes to the host costs.

@@ -79,6 +79,9 @@ type Finding struct {
 	Confidence float64  // 0 to 1: how sure the rule is that this is the fault
 	Evidence   []Evidence
 	Fix        string // "": the rule's
+	// Faint says that what is seen of it in the capture is too little of a step to be worth a word: it is one only if
+	// its fix gains something, by what follows.
+	Faint bool
 }
 
 // Evidence is a sentence and the rows that show it.

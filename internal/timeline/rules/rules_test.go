@@ -55,7 +55,11 @@ func only(rule *Rule, all *Findings) *Findings {
 func format(all *Findings) string {
 	var b strings.Builder
 	for _, f := range all.All {
-		fmt.Fprintf(&b, "%s | %.2f | at most %.0f ns | %s | %s\n", f.Rule.ID, f.Confidence, f.AtMostNs,
+		faint := ""
+		if f.Faint {
+			faint = ", faint"
+		}
+		fmt.Fprintf(&b, "%s | %.2f | at most %.0f ns%s | %s | %s\n", f.Rule.ID, f.Confidence, f.AtMostNs, faint,
 			strings.Join(f.Changes, " "), f.Title)
 		for _, e := range f.Evidence {
 			fmt.Fprintf(&b, "  %s\n", e.Text)

@@ -25,11 +25,16 @@ type wait struct {
 	copyCall int32 // the call that copied, of reads
 	purpose  purpose
 	bytes    int64 // copied
+	leadNs   int64 // of host work to make it: before it and before its copy, each at most maxLeadNs
 }
 
 // smallBytes is up to which size a copy moves a value and not data: PyTorch and CUDA stage copies of
 // pageable memory of up to 64 KiB without a wait (CUDA Driver API, "API synchronization behavior").
 const smallBytes = 64 << 10
+
+// maxLeadNs is the most host work before a wait that counts as made for it: reading a value takes an interpreter and a
+// framework some 5 to 100 µs (aten::item under a profiler).
+const maxLeadNs = 100_000
 
 // waits is the calls in which threads that feed a device waited for it, in order.
 func (c *Case) waits() []wait {
@@ -46,6 +51,7 @@ func (c *Case) waits() []wait {
 	causes, issued := c.Facts.CallCauses(), c.Facts.WorkOfCalls()
 	type state struct {
 		endNs int64
+		lead  int64 // before the copy
 		copy  int32 // row of Work: the copy that the thread issued last, with nothing issued behind it, or -1
 		wait  int32 // the wait that this copy was, or -1
 	}
@@ -64,12 +70,17 @@ func (c *Case) waits() []wait {
 		if t.Calls.StartNs[i] < st.endNs {
 			continue // made by the call before it
 		}
+		leadNs := min(maxLeadNs, t.Calls.StartNs[i]-st.endNs)
+		if st.endNs == 0 {
+			leadNs = 0
+		}
 		st.endNs = t.Calls.EndNs(i)
 		cause := facts.CauseName(causes[i])
-		w := wait{Span: interval.Span{StartNs: t.Calls.StartNs[i], EndNs: st.endNs}, call: int32(i), last: int32(i)}
+		w := wait{Span: interval.Span{StartNs: t.Calls.StartNs[i], EndNs: st.endNs}, call: int32(i), last: int32(i),
+			leadNs: leadNs}
 		switch row := issued[i]; {
 		case row >= 0 && c.Facts.Work().Kind[row] == facts.WorkCopy:
-			st.copy, st.wait = row, -1
+			st.copy, st.wait, st.lead = row, -1, leadNs
 			if kind := c.copyKind(row); cause == facts.CauseCopyCall && kind == model.CopyDtoH {
 				w.purpose, w.bytes, w.copyCall = waitRead, c.copyBytes(row), w.call
 				st.wait = int32(len(out))
@@ -87,6 +98,7 @@ func (c *Case) waits() []wait {
 				switch kind := c.copyKind(st.copy); {
 				case kind == model.CopyDtoH:
 					w.purpose, w.copyCall = waitRead, c.Facts.Work().Call[st.copy]
+					w.leadNs += st.lead
 				case kind == model.CopyHtoD && w.bytes > smallBytes:
 					w.purpose = waitUpload
 				}
@@ -131,6 +143,7 @@ type waitCost struct {
 	count, drained *tally // how many waits, and how many left the device with nothing queued
 	// the host in them; its work right behind reads, and to the next launch, with the device idle
 	waited, behind, restart *tally
+	lead                    *tally // of the host before reads, which it does for them
 	copied                  *tally // the device in the copies that were waited for, with nothing else on it
 	places                  *groups
 	reads, all              float64
@@ -139,8 +152,9 @@ type waitCost struct {
 
 // costOf adds up the waits that want picks. Those behind which the device has work cost nothing.
 func (c *Case) costOf(want func(w wait) bool) *waitCost {
-	k := &waitCost{c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newTally(), c.newGroups(),
-		0, 0, make(map[int32]bool)}
+	k := &waitCost{count: c.newTally(), drained: c.newTally(), waited: c.newTally(), behind: c.newTally(),
+		restart: c.newTally(), lead: c.newTally(), copied: c.newTally(), places: c.newGroups(),
+		lasts: make(map[int32]bool)}
 	s := c.starved()
 	calls := make(map[int32]bool)
 	for _, w := range c.waits() {
@@ -159,6 +173,7 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 		k.all++
 		if w.purpose == waitRead {
 			k.reads++
+			k.lead.add(w.EndNs, float64(w.leadNs))
 			if w.bytes >= minBatchBytes { // a number is not worked on for long
 				k.lasts[w.last] = true
 			}
@@ -183,9 +198,10 @@ func (k *waitCost) hostNs() float64 {
 	return k.waited.perStep() + k.behind.perStep() + k.copied.perStep()
 }
 
-// atMost is what a step can be shorter by without the waits: what the host gains, but no more than the device waits for
-// it, and the copies.
+// atMost is what a step can be shorter by without the waits: what the host gains, with what it does to make them and
+// until the device has work again, but no more than the device waits for it, and the copies.
 func (k *waitCost) atMost() float64 {
 	idle := k.waited.c.starved().total.perStep()
-	return min(k.waited.perStep()+k.behind.perStep()+k.restart.perStep(), idle) + k.copied.perStep()
+	host := k.waited.perStep() + k.behind.perStep() + k.restart.perStep() + k.lead.perStep()
+	return min(host, idle) + k.copied.perStep()
 }

@@ -20,8 +20,8 @@ The host waits rather than works if it is in a range of a DataLoader with worker
 _MultiProcessingDataLoaderIter), or if operating system calls (poll, select, read, a semaphore or condition) take
 most of the pause and the pause is in a range named like loading, or a copy to the GPU follows it. Where neither is
 recorded, the durations of a loading range decide: a range that makes its batches takes about as long each time; one
-that takes them from a queue takes almost nothing while the queue lasts, so that some take ten times as long as the
-shortest.
+that takes them from a queue takes almost nothing while the queue lasts, so that two or more take ten times as long as
+others, of which there are two and more than one in eight (the call that ends an epoch takes nothing either).
 
 Threshold: 2 % of the step, in two steps or more. Batches of several workers come in bursts, and a loop may wait for
 every fourth only.`,
@@ -94,11 +94,14 @@ func (s *site) waitsWhere() string {
 	return s.name // before memcpy HtoD
 }
 
-// A range takes from a queue if, of so many runs of it, two are so many times the shortest. Loaders that work on the
-// thread vary by 5 to 20 % (corpus), but for an accident; a queue that has a batch gives it in some 0.05 ms.
+// A range takes from a queue if, of so many runs of it, two are so many times as long as two others. Loaders that work
+// on the thread vary by 5 to 20 % (corpus), but for an accident; a queue that has a batch gives it in some 0.05 ms. One
+// short run proves nothing, nor does one in eight: the call that ends an epoch finds no batch to make.
 const (
 	minRuns    = 4
 	minWaited  = 2
+	minAtOnce  = 2
+	endsEpoch  = 8
 	unlikeRuns = 10
 )
 
@@ -116,8 +119,9 @@ func (c *Case) extent(s *site) (shortest, longest float64) {
 		}
 	}
 	slices.Sort(runs)
-	if n := len(runs); n >= minRuns && runs[n-minWaited] >= unlikeRuns*runs[0] {
-		return runs[0], runs[n-1]
+	n := len(runs)
+	if n < minRuns || runs[n-minWaited] < unlikeRuns*runs[max(minAtOnce, n/endsEpoch+1)-1] {
+		return 0, 0
 	}
-	return 0, 0
+	return runs[0], runs[n-1]
 }
