@@ -12,16 +12,16 @@ import (
 )
 
 // exchanging is a loop of n steps of 1 ms: a kernel of computeNs, and a collective that takes the rest, which the next
-// step's kernel waits for on the same stream. The host is half a step ahead.
+// step's kernel waits for on the same stream. The host takes 20 µs for a step, and is far ahead.
 func exchanging(n, computeNs int) string {
 	var b strings.Builder
 	for i := range n {
-		at, c := i*1_000_000, 2*i
-		fmt.Fprintf(&b, "step %d+1000000\n", at)
-		fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel c%d %d+%d gemm\n", c+1, at+1_000, c+1, at+500_000,
+		host, device, c := i*20_000, 8_100+i*1_000_000, 2*i
+		fmt.Fprintf(&b, "step %d+20000\n", host)
+		fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel c%d %d+%d gemm\n", c+1, host+1_000, c+1, device,
 			computeNs)
 		fmt.Fprintf(&b, "call c%d %d+5000 cudaLaunchKernel\nkernel c%d %d+%d ncclDevKernel_AllReduce_Sum_f32_RING_LL\n",
-			c+2, at+7_000, c+2, at+500_000+computeNs+1_200, 1_000_000-computeNs-2_400)
+			c+2, host+7_000, c+2, device+computeNs+1_200, 1_000_000-computeNs-2_400)
 	}
 	return b.String()
 }

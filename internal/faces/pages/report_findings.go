@@ -195,7 +195,9 @@ func limitOf(r *report.Report) *report.Finding {
 }
 
 // large says whether a finding without a price concerns as much of a step as a fix is to gain to be worth a day.
-func large(r *report.Report, f *report.Finding) bool { return f.GainHighMs >= worthADay*unprofiledStep(r) }
+func large(r *report.Report, f *report.Finding) bool {
+	return f.GainHighMs >= worthADay*unprofiledStep(r)
+}
 
 // worthADay is the least share of a step that a fix is to gain, as the severities of findings have it.
 const worthADay = 0.02
