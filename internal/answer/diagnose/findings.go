@@ -38,7 +38,7 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 		f := finding(x)
 		if x.Rule.Standing == rules.CostsTime {
 			unpriced(&f, x, &report.NoGain{Kind: report.NotReplayed,
-				Reason: "not priced: the capture cannot be replayed"})
+				Reason: "the capture cannot be replayed"})
 		}
 		out.Findings = append(out.Findings, f)
 	}

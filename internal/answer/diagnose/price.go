@@ -40,7 +40,7 @@ func (d *desk) price(x *rules.Finding) {
 		d.worth = append(d.worth, f)
 		return
 	}
-	no := &report.NoGain{Kind: report.NoSuchChange, Reason: "not priced: the replay cannot make this change"}
+	no := &report.NoGain{Kind: report.NoSuchChange, Reason: "no change of the replay makes this fix"}
 	for _, change := range x.Changes {
 		e, before, applied := d.make(change)
 		if !applied.Applied {
@@ -84,7 +84,7 @@ func (d *desk) gain(x *rules.Finding, change string, before []string, e *replay.
 	off := math.Abs(d.k.SelfError)
 	if off > maxOff && e.Reschedules(d.k.Program) {
 		return p, &report.NoGain{Kind: report.ReplayOff, Change: change,
-			Reason: fmt.Sprintf("not priced: the replay is %.1f %% off", 100*off)}
+			Reason: fmt.Sprintf("the replay is %.1f %% off", 100*off)}
 	}
 	p = d.priceAfter(before, e)
 	p.Gain = atMost(p.Gain, x.AtMostNs)

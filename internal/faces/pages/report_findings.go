@@ -73,13 +73,9 @@ func pricedItem(r *report.Report, f *report.Finding, place, number int, d Detail
 
 // unpricedItem is a finding without a price that concerns as much of the step as those with one.
 func unpricedItem(r *report.Report, f *report.Finding, number int, d Detail) page.Item {
-	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
-	if d.whole(f) || number < maxFindings {
-		body = append(body, because(r, f, d.whole(f), 0)...)
-	} else {
-		body = append(body, page.Fold{Title: becauseTitle, Blocks: wholeBecause(r, f, 0)})
-	}
-	return page.Item{Mark: strconv.Itoa(number + 1), Title: page.Join(page.T("not priced: "), titleOf(f)), Body: body}
+	x := knownItem(r, f, d)
+	x.Mark, x.Title = strconv.Itoa(number+1), page.Join(page.T("not priced: "), x.Title)
+	return x
 }
 
 // knownItem is a finding without a price.
