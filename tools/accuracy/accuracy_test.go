@@ -93,6 +93,13 @@ func TestGains(t *testing.T) {
 	if gains.Len() != 1 || gains.mean() != 0.5 || empty != 2 {
 		t.Errorf("%d gains with a mean error of %g, %d promised in vain", gains.Len(), gains.mean(), empty)
 	}
+	if gains.inside != 1 || len(set.gainReach()) != 1 || set.printedTally().Len() != 0 {
+		t.Errorf("%d gains in range, %d reaches, %d printed", gains.inside, len(set.gainReach()), set.printedTally().Len())
+	}
+	set.Predictions[0].Printed = &Estimate{1, 0.5, 1.5}
+	if printed := set.printedTally(); printed.Len() != 1 || printed.inside != 0 {
+		t.Errorf("%d printed, %d in range", printed.Len(), printed.inside)
+	}
 }
 
 func TestJudge(t *testing.T) {

@@ -51,9 +51,10 @@ type Prediction struct {
 	Changes []string
 	WhyNot  string // why it was not predicted, or is no truth of it, or ""
 
-	Free     Estimate // ms without the profiler
-	FreeGain Estimate // ms
-	Under    Estimate // of the step before, under the same tool
+	Free     Estimate  // ms without the profiler
+	FreeGain Estimate  // ms
+	Printed  *Estimate // the gain beside the finding that names this change, in ms; nil: the report prices none
+	Under    Estimate  // of the step before, under the same tool
 }
 
 // FreeTruth is the fixed program's step, 0 if it was not timed.
@@ -229,8 +230,25 @@ func predict(ctx context.Context, job *engine.Job, c *Capture, fixed *Variant) (
 	}
 	u := x.Unprofiled
 	p.Free, p.FreeGain = c.perStep(u.PredictedMs, u.LowMs, u.HighMs), c.perStep(u.GainMs, u.GainLowMs, u.GainHighMs)
+	p.Printed = c.printed(p.Changes)
 	p.Under = Estimate{x.PredictedMs / x.ReplayedStepMs, x.LowMs / x.ReplayedStepMs, x.HighMs / x.ReplayedStepMs}
 	return p, nil
+}
+
+// printed is the gain that the report prints beside the finding whose fix these changes are; nil: it prints none.
+func (c *Capture) printed(changes []string) *Estimate {
+	if len(changes) != 1 || strings.Contains(changes[0], "@") { // a report takes as many workers as it needs
+		return nil
+	}
+	want, _, _ := strings.Cut(changes[0], ":")
+	for i := range c.Report.Findings {
+		f := &c.Report.Findings[i]
+		if name, _, _ := strings.Cut(f.Change, ":"); name == want && len(f.Before) == 0 {
+			e := c.perStep(f.RecoverableMs, f.GainLowMs, f.GainHighMs)
+			return &e
+		}
+	}
+	return nil
 }
 
 // maxSelfPct is the self-error from which a capture says nothing of changes of its schedule.

@@ -73,6 +73,10 @@ func (p *Page) summary(b *strings.Builder) {
 		gains, right := s.gainTally()
 		fmt.Fprintf(b, "\nError of the *gain*: %s on average over %d predictions (median %s); false promises: %d.\n",
 			share(gains.mean()), gains.Len(), share(quantile(gains.errors, 0.5)), right)
+		printed := s.printedTally()
+		fmt.Fprintf(b, "\nThe truth lies in the range of the gain in %d of %d predictions (median width %s), and in the "+
+			"range that the report\nprints beside the finding in %d of %d (median width %s).\n", gains.inside, gains.Len(),
+			share(quantile(gains.widths, 0.5)), printed.inside, printed.Len(), share(quantile(printed.widths, 0.5)))
 		within1, within3, n := s.selfErrors()
 		fmt.Fprintf(b, "\nReplayed unchanged, by rules alone: within 1 %% in %d of %d captures, within 3 %% in %d.\n",
 			within1, n, within3)
@@ -140,6 +144,17 @@ func (s *Set) gainTally() (*Tally, int) {
 		}
 	}
 	return t, empty
+}
+
+// printedTally is the gains without a tool as the report prints them beside findings.
+func (s *Set) printedTally() *Tally {
+	t := new(Tally)
+	for _, p := range s.Predictions {
+		if p.Printed != nil && p.FreeTruth() > 0 && p.Variant.StepMs() > 0 && p.GainTruth() > p.noiseMs() {
+			t.Add(*p.Printed, p.GainTruth())
+		}
+	}
+	return t
 }
 
 // noiseMs is how much of a gain may be chance.

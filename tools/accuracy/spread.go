@@ -49,6 +49,7 @@ func (p *Page) spread(b *strings.Builder) {
 		{"changes of the schedule, without a tool",
 			func(s *Set) []reach { return s.reaches("scheduling", (*Prediction).free) }},
 		{"other kernels, without a tool", func(s *Set) []reach { return s.reaches("kernels", (*Prediction).free) }},
+		{"the gain of a change, without a tool", (*Set).gainReach},
 		{"changes of the schedule, under the same tool",
 			func(s *Set) []reach { return s.reaches("scheduling", (*Prediction).under) }},
 		{"other kernels, under the same tool", func(s *Set) []reach {
@@ -116,6 +117,17 @@ func (s *Set) nowReach() []reach {
 	for _, c := range s.Captures {
 		if truth := c.StepMs(); c.Why == "" && truth > 0 && !c.drained() {
 			out = append(out, reachOf(c.Case, c.Now, truth))
+		}
+	}
+	return out
+}
+
+// gainReach is of each fix that gains something where the truth of its gain lies.
+func (s *Set) gainReach() []reach {
+	var out []reach
+	for _, p := range s.Predictions {
+		if p.WhyNot == "" && p.FreeTruth() > 0 && p.Variant.StepMs() > 0 && p.GainTruth() > p.noiseMs() {
+			out = append(out, reachOf(p.Case, p.FreeGain, p.GainTruth()))
 		}
 	}
 	return out

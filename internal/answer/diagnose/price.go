@@ -67,7 +67,7 @@ func (d *desk) price(x *rules.Finding) {
 		f.RecoverableMs, f.GainLowMs, f.GainHighMs = price.Gain.Ns/1e6, price.Gain.LowNs/1e6, price.Gain.HighNs/1e6
 		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6,
 			price.Unprofiled.HighNs/1e6
-		f.Severity = d.severity(price.Gain.Ns)
+		f.AtMostMs, f.Severity = d.ceiling(x, e)/1e6, d.severity(price.Gain.Ns)
 		if x.Faint && price.Gain.Ns < lowShare*d.nowNs {
 			d.small = append(d.small, f)
 			return
@@ -87,7 +87,7 @@ func (d *desk) gain(x *rules.Finding, change string, before []string, e *replay.
 			Reason: fmt.Sprintf("the replay is %.1f %% off", 100*off)}
 	}
 	p = d.priceAfter(before, e)
-	p.Gain = atMost(p.Gain, x.AtMostNs)
+	p.Gain = atMost(p.Gain, d.ceiling(x, e))
 	switch {
 	case p.Gain.LowNs > 0:
 		return p, nil
@@ -109,6 +109,15 @@ const (
 	// unexplained is the self-error that is worth a word beside a range.
 	unexplained = 0.01
 )
+
+// ceiling is the time of a step that a fault concerns, with the pauses around work that its fix leaves out; 0: that is
+// not known.
+func (d *desk) ceiling(x *rules.Finding, e *replay.Edit) float64 {
+	if x.AtMostNs <= 0 {
+		return 0
+	}
+	return x.AtMostNs + e.GapsNs(d.k.Program)
+}
 
 // atMost keeps a gain within the time that the fault concerns; 0: that is not known. It was measured in one run:
 // another may take as much longer as steps of one program do, so the range may go as far.

@@ -51,6 +51,22 @@ func reschedules(p, than *Program) bool {
 	return false
 }
 
+// GapsNs is the pauses between pieces of work on a stream that go, of a mean step, with the work that an edit leaves
+// out.
+func (e *Edit) GapsNs(than *Program) float64 {
+	gone := func(p *Program, i int) bool {
+		w := &p.Works[i]
+		return w.Dropped || w.Call != none && p.Calls[w.Call].Dropped
+	}
+	n := 0
+	for i := range than.Works {
+		if c := than.Works[i].Call; c != none && than.InWindow(c) && gone(e.Program, i) && !gone(than, i) {
+			n++
+		}
+	}
+	return float64(n) * float64(e.Rules.StreamGapNs) / float64(max(1, len(than.Steps.Steady())))
+}
+
 // gain compares a program with an edit of it, corner by corner: what is uncertain of both cancels. What is uncertain
 // of the edit alone does not, so it is looked at by itself too: a host that is fast makes a gain small, a change that
 // goes well makes it large, and together they would hide each other.

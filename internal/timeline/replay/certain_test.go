@@ -46,6 +46,16 @@ func TestReschedules(t *testing.T) {
 	}
 }
 
+// TestGapsNs: with a kernel goes the pause before it.
+func TestGapsNs(t *testing.T) {
+	p := build(t, launched)
+	e := p.Edit()
+	e.DropCall(e.Works[1].Call)
+	if got, want := e.GapsNs(p), float64(p.Rules.StreamGapNs)/float64(len(p.Steps.Steady())); got != want {
+		t.Errorf("%v ns a step, want %v", got, want)
+	}
+}
+
 // TestWidened: what the rules do not explain of the step is added to the range of a gain: all of it where the change
 // alters the schedule, in proportion where it does not; one step is widened further.
 func TestWidened(t *testing.T) {
