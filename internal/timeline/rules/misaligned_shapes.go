@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,7 +77,10 @@ func checkMisalignedShapes(c *Case, out *Findings) {
 		several(float64(len(loss.rows))*c.PerStep, "GEMM", "GEMMs"), alignElements,
 		ms(c.perStep(c.unionNs(loss.rows))), ms(c.StepNs))
 	if len(loss.why) > 0 {
-		f.Because("sizes", loss.why...)
+		f.Because("sizes, most time lost first", loss.why...)
+	}
+	if 2*loss.batchedNs > loss.ns {
+		f.Fix = padBatched
 	}
 	text := "kernels of these GEMMs"
 	if loss.compared {
@@ -87,13 +92,32 @@ func checkMisalignedShapes(c *Case, out *Findings) {
 	}
 }
 
+// padBatched is the fix where most is lost in products of batches, as attention makes them: no weight can be padded.
+const padBatched = `
+Batched GEMMs lose most: sizes are those of activations, such as a sequence and a head, not of weights. Pad the sequence
+to a multiple of 8 and mask what is added, or leave such GEMMs to a fused kernel, which pads by itself:
+
+    x = F.pad(x, (0, 0, 0, -x.shape[1] % 8))          # tokens; mask them in attention
+    o = F.scaled_dot_product_attention(q, k, v)       # in place of softmax(q @ k.mT / d**0.5) @ v`
+
+// batched is products of batches of matrices.
+var batched = regexp.MustCompile(`^aten::(bmm|baddbmm)\b`)
+
 // A misalignment is what products with misaligned sizes lose, over the window.
 type misalignment struct {
-	rows     []int32
-	why      []string // their sizes
-	ns       float64  // about what aligned ones would take less; their whole time where nothing tells
-	mostNs   float64  // at most
-	compared bool     // there is something to compare each with
+	rows      []int32
+	why       []string // their sizes, most time lost first
+	ns        float64  // about what aligned ones would take less; their whole time where nothing tells
+	batchedNs float64  // of that, in products of batches
+	mostNs    float64  // at most
+	compared  bool     // there is something to compare each with
+}
+
+// alike is products of one operator and size.
+type alike struct {
+	text   string
+	n      int
+	lostNs float64
 }
 
 // misaligned judges products by their sizes, and those of less by their kernels' names.
@@ -109,15 +133,23 @@ func (c *Case) misaligned(products []matrixProduct, less []int32) (x misalignmen
 			clean = append(clean, p)
 		}
 	}
-	seen := make(map[string]int)
+	seen := make(map[string]*alike)
 	for _, p := range products {
 		if p.align != alignWrong && !named[p.row] {
 			continue
 		}
 		delete(named, p.row)
 		x.rows = append(x.rows, p.row)
-		seen[p.op+" "+p.sizes]++
 		usual, best := c.alignedNs(p, clean)
+		text := p.op + " " + p.sizes
+		if seen[text] == nil {
+			seen[text] = &alike{text: text}
+		}
+		seen[text].n++
+		seen[text].lostNs += max(0, p.ns-usual)
+		if batched.MatchString(p.op) {
+			x.batchedNs += max(0, p.ns-usual)
+		}
 		x.ns, x.mostNs = x.ns+max(0, p.ns-usual), x.mostNs+max(0, p.ns-best)
 		x.compared = x.compared && usual > 0
 	}
@@ -127,11 +159,12 @@ func (c *Case) misaligned(products []matrixProduct, less []int32) (x misalignmen
 			x.ns, x.mostNs = x.ns+float64(c.durNs(r)), x.mostNs+float64(c.durNs(r))
 		}
 	}
-	for text, n := range seen {
-		x.why = append(x.why, fmt.Sprintf("%s, %s per step", text, number(float64(n)*c.PerStep)))
+	most := slices.SortedFunc(maps.Values(seen), func(a, b *alike) int {
+		return cmp.Or(cmp.Compare(b.lostNs, a.lostNs), cmp.Compare(a.text, b.text))
+	})
+	for _, a := range most[:min(len(most), maxRows)] {
+		x.why = append(x.why, fmt.Sprintf("%s, %s per step", a.text, number(float64(a.n)*c.PerStep)))
 	}
-	slices.Sort(x.why)
-	x.why = x.why[:min(len(x.why), maxRows)]
 	return x
 }
 

@@ -67,6 +67,10 @@ func format(all *Findings) string {
 				fmt.Fprintf(&b, "    %s\n", row)
 			}
 		}
+		if f.Fix != "" { // its own
+			first, _, _ := strings.Cut(strings.TrimSpace(f.Fix), "\n")
+			fmt.Fprintf(&b, "  fix: %s\n", first)
+		}
 	}
 	for _, a := range all.Abstained {
 		fmt.Fprintf(&b, "cannot tell: %s: %s; %s\n", a.Rule.ID, a.Reason, a.Try)
