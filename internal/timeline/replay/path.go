@@ -82,7 +82,11 @@ func (w *walker) call(i int32, at int64) int32 {
 		c := &w.p.Calls[i]
 		begin := w.r.callBegin[i]
 		if k := w.r.callBound[i]; k != none && w.r.WorkEnd[k] < at {
-			w.span("sync return", w.r.WorkEnd[k], at)
+			back := "sync return"
+			if c.AfterNs > 0 { // it does more than return
+				back = facts.CauseName(w.causes[c.Row])
+			}
+			w.span(back, w.r.WorkEnd[k], at)
 			return k
 		}
 		if k := w.r.queued[i]; k != none {

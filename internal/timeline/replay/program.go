@@ -40,6 +40,7 @@ type Call struct {
 	OwnNs   int64 // what it takes without waiting
 	Wait    WaitKind
 	WaitOn  int32 // lane of WaitStream, call that recorded the event of WaitEvent; none
+	AfterNs int64 // of one that frees memory: what it takes once the work that it waits for is over; 0: Rules.ReturnNs
 	First   int32 // the work that it issued is Program.Works[First : First+N]
 	N       int32
 	Records int32 // lane whose event it records, or none

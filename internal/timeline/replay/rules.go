@@ -46,7 +46,7 @@ func (p *Program) measureReturns() {
 		for k := c.First; k < c.First+c.N; k++ {
 			e.issue(p.Works[k].Lane, p.Works[k].StartNs+p.Works[k].DurNs)
 		}
-		if c.Wait == WaitNothing {
+		if c.Wait == WaitNothing || c.AfterNs > 0 {
 			continue
 		}
 		e.started(c.EndNs)

@@ -168,7 +168,7 @@ func (s *simulation) durNs(w *Work) int64 {
 
 // call runs one call: when it begins, what it issues, when it returns.
 func (s *simulation) call(i int32) {
-	p, c, r := s.p, &s.p.Calls[i], s.r
+	c, r := &s.p.Calls[i], s.r
 	r.callBound[i], r.queued[i], s.records[i] = none, none, none
 	end := s.begin(c)
 	r.callBegin[i] = end
@@ -186,7 +186,7 @@ func (s *simulation) call(i int32) {
 	s.events(i)
 	if !s.dropped(c) && c.Wait != WaitNothing {
 		if k := s.awaited(c); k != none {
-			ruled := r.WorkEnd[k] + p.Rules.ReturnNs[c.Wait]
+			ruled := r.WorkEnd[k] + s.returnNs(c)
 			if ruled > end {
 				if s.measure != nil {
 					s.measure.calls[i] = c.EndNs - ruled
@@ -201,6 +201,14 @@ func (s *simulation) call(i int32) {
 		end = c.EndNs
 	}
 	r.CallEnd[i] = end
+}
+
+// returnNs is what lies between the end of the work that a call waits for and its return.
+func (s *simulation) returnNs(c *Call) int64 {
+	if c.AfterNs > 0 {
+		return int64(float64(c.AfterNs) * s.opt.Host)
+	}
+	return s.p.Rules.ReturnNs[c.Wait]
 }
 
 // begin is when a call begins: after its predecessor and the host work between them.

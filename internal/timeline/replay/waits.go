@@ -142,6 +142,9 @@ func (p *Program) splitOwn(c *Call, awaitedNs int64) {
 	if awaitedNs > c.StartNs {
 		// Bound by the work: what the call itself takes is not seen; at most what a call takes that waits for nothing.
 		c.OwnNs = min(c.EndNs-c.StartNs, p.Rules.StubNs)
+		if facts.CauseName(p.Facts.CallCauses()[c.Row]) == facts.CauseAlloc {
+			c.AfterNs = max(1, c.EndNs-awaitedNs) // unmapping takes as long as there is memory
+		}
 	}
 }
 
