@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"lacuna/internal/answer/report"
+	"lacuna/internal/base/stat"
+	"lacuna/internal/base/unit"
 	"lacuna/internal/timeline/replay"
 	"lacuna/internal/timeline/rules"
 )
@@ -68,6 +70,13 @@ func (d *desk) price(x *rules.Finding) {
 		f.PredictedMs, f.LowMs, f.HighMs = price.Unprofiled.Ns/1e6, price.Unprofiled.LowNs/1e6,
 			price.Unprofiled.HighNs/1e6
 		f.AtMostMs, f.Severity = d.ceiling(x, e)/1e6, d.severity(price.Gain.Ns)
+		if n := x.Occasions; n > 0 {
+			low, _ := stat.RateBounds(n)
+			f.GainLowMs *= low / float64(n)
+			f.Severity = d.severity(f.GainLowMs * 1e6)
+			f.Assumes = append(f.Assumes, fmt.Sprintf("it comes as often as in this capture, %s: in a long run it may "+
+				"be %.2g times as often", unit.Counted(n, "time", "times"), low/float64(n)))
+		}
 		if x.Faint && price.Gain.Ns < lowShare*d.nowNs {
 			d.small = append(d.small, f)
 			return

@@ -86,8 +86,8 @@ type rankTruth struct {
 }
 
 // TestMeasuredRanks: two H200, each program's own fault is the first or second finding, fixed programs are accused
-// of nothing that ranks do to each other (what is listed as gaining nothing for sure is no accusation), and what was measured lies in what is told. Loops that the host holds up
-// are left out of the times: theirs differ by 33 to 53 % from run to run.
+// of nothing that ranks do to each other (what is listed without a price is no accusation), and what was measured lies
+// in what is told. Loops that the host holds up are left out of the times: theirs differ by 33 to 53 % from run to run.
 func TestMeasuredRanks(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "bench", "gpu")
 	var truth rankTruth

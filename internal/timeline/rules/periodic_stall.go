@@ -30,8 +30,9 @@ step. Where the GPU works longer in the long steps with the same kernels, batche
 	Limits: `
 The rule needs 4 steps, and a capture long enough to hold a stall: a checkpoint every 1,000 steps is in no short
 capture. A single long step is reported only if something with a name ran in it, and not at the edge of the capture,
-where the profiler itself works. Garbage collection has no name in any format: it is a guess where nothing else
-ran.`,
+where the profiler itself works. Stalls at no fixed distance, or fewer than three, say little of how often they come
+in a long run: the lower bound of the gain, by which it is ranked as high or low, is that of so many chance events.
+Garbage collection has no name in any format: it is a guess where nothing else ran.`,
 	Fix: `
 Do it rarely, elsewhere, or in the background:
 
@@ -119,7 +120,13 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))
 	}
 	f.Repair(c.evenSteps(which))
+	if len(which) < minPeriods || periodOf(which) == 0 {
+		f.Occasions = len(which)
+	}
 }
+
+// minPeriods is how many stalls at one distance make a period: two have one distance, whatever it is.
+const minPeriods = 3
 
 // evenSteps is the change that takes out of steps, given by their place among the steady ones, what the host does
 // beyond the usual.
@@ -188,13 +195,7 @@ func howOften(which []int, n int) string {
 	if len(which) < 2 {
 		return fmt.Sprintf("1 of %d steps", n)
 	}
-	period := which[1] - which[0]
-	for i := 2; i < len(which); i++ {
-		if which[i]-which[i-1] != period {
-			period = 0
-			break
-		}
-	}
+	period := periodOf(which)
 	switch {
 	case period == 0:
 		return fmt.Sprintf("%d of %d steps", len(which), n)
@@ -339,4 +340,18 @@ func (c *Case) waitsLonger(marked []bool) bool {
 		}
 	}
 	return 2*waited > excess
+}
+
+// periodOf is the distance between steps, where it is one; else 0.
+func periodOf(which []int) int {
+	if len(which) < 2 {
+		return 0
+	}
+	period := which[1] - which[0]
+	for i := 2; i < len(which); i++ {
+		if which[i]-which[i-1] != period {
+			return 0
+		}
+	}
+	return period
 }

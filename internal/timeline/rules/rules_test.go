@@ -59,6 +59,9 @@ func format(all *Findings) string {
 		if f.Faint {
 			faint = ", faint"
 		}
+		if f.Occasions > 0 {
+			faint += fmt.Sprintf(", %d times", f.Occasions)
+		}
 		fmt.Fprintf(&b, "%s | %.2f | at most %.0f ns%s | %s | %s\n", f.Rule.ID, f.Confidence, f.AtMostNs, faint,
 			strings.Join(f.Changes, " "), f.Title)
 		for _, e := range f.Evidence {
