@@ -5,6 +5,7 @@ package diagnose
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"lacuna/internal/answer/report"
 	"lacuna/internal/timeline/changes"
@@ -15,8 +16,7 @@ import (
 // Needs is the parts of a capture that a replay looks at.
 const Needs = report.Needs | replayNeeds
 
-// maxSelfError is the self-error from which a replay explains too little of a capture to say what a
-// change of its schedule would do.
+// maxSelfError is the self-error from which a prediction says how far the replay is off.
 const maxSelfError = 0.03
 
 // A CannotError says why a capture cannot be replayed.
@@ -124,9 +124,12 @@ func pathOf(k *replay.Pricer, e *replay.Edit) map[string]float64 {
 // notes is what a reader must know of every prediction from this capture.
 func notes(k *replay.Pricer) []string {
 	out := []string{}
-	if k.SelfError > maxSelfError || k.SelfError < -maxSelfError {
+	switch off := math.Abs(k.SelfError); {
+	case off > maxOff:
 		out = append(out, fmt.Sprintf("the replay is %.1f %% off: what changes of the schedule gain is unknown "+
-			"from this capture", 100*max(k.SelfError, -k.SelfError)))
+			"from this capture", 100*off))
+	case off > maxSelfError:
+		out = append(out, fmt.Sprintf("the replay is %.1f %% off: ranges are wider by as much", 100*off))
 	}
 	if n := k.Program.Left; n > 0 {
 		have := len(k.Program.Steps.Steady())

@@ -87,9 +87,16 @@ func (k *Pricer) gain(than *Program, before [corners]float64, ownBefore func() [
 	if again && g.Ns != 0 {
 		least = max(least, changedShare*k.hostBoundNs(e.Program, after[best]))
 	}
-	g.LowNs, g.HighNs = min(g.LowNs, g.Ns-least), max(g.HighNs, g.Ns+least)
+	g.HighNs = max(g.HighNs, g.Ns+least)
+	if g.Ns > 0 { // what a change takes away does not come back: how much it gains is unsure, not that it does
+		least = min(least, mostLost*g.Ns)
+	}
+	g.LowNs = min(g.LowNs, g.Ns-least)
 	return k.widened(g, again)
 }
+
+// mostLost is the share of a gain that the host's new work can take back.
+const mostLost = 0.8
 
 // hostBoundNs is how much of the step of a changed program, which takes ns, follows the pace of its host's launches.
 // Of that, nothing cancels between the program and the changed one: the host does something else, which nobody has

@@ -192,7 +192,7 @@ func (s *simulation) call(i int32) {
 					s.measure.calls[i] = c.EndNs - ruled
 				}
 				back := max(end, ruled+s.opt.Residuals.call(i))
-				r.blocked[i] += back - end
+				r.blocked[i] += max(0, back-end-c.AfterNs) // what it does itself behind its wait is the host's time
 				end, r.callBound[i] = back, k
 			}
 		}
