@@ -43,10 +43,14 @@ func savesWords(r *report.Report, f *report.Finding, place int) page.Text {
 // unpriced says whether a finding costs time although it is unknown how much of it a fix would save.
 func unpriced(f *report.Finding) bool { return !costsTime(f) && f.GainHighMs > 0 }
 
-// noGainWords is what a finding without a price can save, and why it has none; "" if it has one, or costs no time.
+// noGainWords is what a finding can save that stands among those without a price, and why it has none; "" if it costs
+// no time.
 func noGainWords(r *report.Report, f *report.Finding) page.Text {
 	n := f.NoGain
 	switch {
+	case costsTime(f): // too little to stand among the others
+		return page.Sayf("saves %s ms (%s)", page.Num(unit.About(f.RecoverableMs)),
+			unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
 	case n == nil && !unpriced(f):
 		return nil
 	case n == nil:

@@ -73,7 +73,9 @@ func TestNoGainWords(t *testing.T) {
 			Reason: "drop-syncs may gain nothing"}}, "saves 0 to 8.00 ms; drop-syncs may gain nothing"},
 		{report.Finding{GainHighMs: 8, NoGain: &report.NoGain{Kind: report.ChangeRefused, Reason: "no"}},
 			"saves at most 8.00 ms; no"},
-		{report.Finding{Severity: "high", Change: "pin"}, ""},
+		{report.Finding{Change: "pin", RecoverableMs: 0.3, GainLowMs: 0.2, GainHighMs: 0.4},
+			"saves 0.300 ms (0.200-0.400 ms)"},
+		{report.Finding{}, ""},
 	} {
 		if got := noGainWords(r, &test.f).String(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
