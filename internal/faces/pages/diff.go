@@ -53,6 +53,8 @@ func diffTitle(d *compare.Difference) string {
 		return verdictSigns["undecided"] + " The two sides are not comparable"
 	case d.Step == nil:
 		return "What changed"
+	case d.Step.Verdict == compare.Same && d.MeanApart():
+		return verdictSigns["undecided"] + " The median step has not changed, but the mean step has"
 	case d.Step.Verdict == compare.Same:
 		return verdictSigns["same"] + " The step has not changed"
 	case d.Step.Verdict == compare.Undecided:
@@ -100,6 +102,11 @@ func stepWords(d *compare.Difference) page.Text {
 	default:
 		text = page.Sayf("%s: inconclusive for a change of %s %% or more%s.", text, unit.Tally(s.LimitPct),
 			neededWords(s.RunsNeeded))
+	}
+	if d.MeanApart() {
+		text = page.Sayf("%s The mean step takes %s (was %s), %s: some steps take far longer than the others, which the "+
+			"median leaves out.", text, page.Num(unit.About(d.MeanMs[1])+" ms"), page.Num(unit.About(d.MeanMs[0])+" ms"),
+			page.Num(unit.Signed(100*(d.MeanMs[1]/d.MeanMs[0]-1))+" %"))
 	}
 	if u := d.Unprofiled; u != nil && !slices.Equal(d.Before.Tools, d.After.Tools) {
 		text = page.Sayf(

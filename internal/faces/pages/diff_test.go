@@ -72,6 +72,25 @@ func TestStepWords(t *testing.T) {
 	}
 }
 
+// A stall that comes or goes is in the mean and not in the median: it is said, and not called no change.
+func TestMeanApart(t *testing.T) {
+	step := change("step", "ms", 10, 10, 0.1, -1, 1, "same", 0)
+	d := &compare.Difference{Step: &step, Comparable: true, MeanMs: [2]float64{10, 14}}
+	want := "The median step takes 10.0 ms (was 10.0 ms), +0.10 % (-1.0 to +1.0): the same (no change of 2 % or " +
+		"more). The mean step takes 14.0 ms (was 10.0 ms), +40 %: some steps take far longer than the others, which " +
+		"the median leaves out."
+	if got := stepWords(d).String(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := diffTitle(d), "❔ The median step has not changed, but the mean step has"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	d.MeanMs = [2]float64{10.2, 10.4}
+	if got, want := diffTitle(d), "➖ The step has not changed"; got != want {
+		t.Errorf("within what steps vary by: got %q, want %q", got, want)
+	}
+}
+
 // The title says the verdict at a glance, and none where there is none.
 func TestDiffTitle(t *testing.T) {
 	for _, test := range []struct {
