@@ -101,6 +101,10 @@ func (d *desk) gain(x *rules.Finding, change string, before []string, e *replay.
 	case p.Gain.LowNs > 0:
 		return p, nil
 	case p.Gain.HighNs < leastGain*d.nowNs || p.Gain.Ns < leastGain*d.nowNs && p.Gain.HighNs < lowShare*d.nowNs:
+		if ns, only := e.ReachNs(d.k.Program); only && ns < leastReach*x.AtMostNs {
+			return p, &report.NoGain{Kind: report.ChangeMisses, Change: change, Reason: fmt.Sprintf(
+				"%s finds only %.2g of the %.3g ms in a form that it knows", change, ns/1e6, x.AtMostNs/1e6)}
+		}
 		return p, d.nothing(change, p, e)
 	}
 	reason := change + " may gain nothing"
@@ -115,6 +119,9 @@ const (
 	// leastGain is the share of a step below which a replayed gain is none: one replay and the next of steps of one
 	// program differ by more.
 	leastGain = 0.002
+	// leastReach is the share of the time that a fault concerns which its change must reach before it is said that
+	// nothing is gained.
+	leastReach = 0.5
 	// unexplained is the self-error that is worth a word beside a range.
 	unexplained = 0.01
 )

@@ -106,6 +106,7 @@ const (
 	GainsNothing  NoGainKind = "gains_nothing"  // replayed with the change, the step takes as long
 	RangeHasNone  NoGainKind = "range_has_none" // it may gain, or not: the range of the gain includes none
 	ReplayOff     NoGainKind = "replay_off"     // the replay explains too little of the step
+	ChangeMisses  NoGainKind = "change_misses"  // the change reaches too little of what the fault concerns
 	ChangeRefused NoGainKind = "change_refused" // the change may not be made here
 	NoSuchChange  NoGainKind = "no_change"      // no change makes this fix
 	NotReplayed   NoGainKind = "not_replayed"   // the capture cannot be replayed

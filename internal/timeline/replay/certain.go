@@ -51,6 +51,32 @@ func reschedules(p, than *Program) bool {
 	return false
 }
 
+// ReachNs is how much of a mean step's work, as recorded, an edit leaves out or gives another duration; only says that
+// it changes work, and nothing else than that, calls that wait for nothing, and the host work before them.
+func (e *Edit) ReachNs(than *Program) (ns float64, only bool) {
+	p := e.Program
+	if e.job != nil || len(p.Works) != len(than.Works) || len(p.Lanes) != len(than.Lanes) {
+		return 0, false
+	}
+	for i := range than.Calls {
+		a, b := &p.Calls[i], &than.Calls[i]
+		if a.Wait != b.Wait || a.Dropped != b.Dropped && b.Wait != WaitNothing {
+			return 0, false
+		}
+	}
+	for i := range than.Works {
+		a, b := &p.Works[i], &than.Works[i]
+		if a.Lane != b.Lane || a.Needs != b.Needs || a.After != b.After {
+			return 0, false
+		}
+		gone := a.Dropped != b.Dropped || b.Call != none && p.Calls[b.Call].Dropped != than.Calls[b.Call].Dropped
+		if b.Call != none && than.InWindow(b.Call) && (gone || a.DurNs != b.DurNs) {
+			ns += float64(b.DurNs)
+		}
+	}
+	return ns / float64(max(1, len(than.Steps.Steady()))), ns > 0
+}
+
 // GapsNs is the pauses between pieces of work on a stream that go, of a mean step, with the work that an edit leaves
 // out.
 func (e *Edit) GapsNs(than *Program) float64 {
@@ -78,8 +104,9 @@ func (k *Pricer) gain(than *Program, before [corners]float64, ownBefore func() [
 	}
 	if e.uncertain() {
 		before, after := ownBefore(), k.atOwnBounds(e.Program)
-		for c := range before {
-			g.LowNs, g.HighNs = min(g.LowNs, before[c]-after[c]), max(g.HighNs, before[c]-after[c])
+		for c := range before { // all the way only where nothing else is off to the same side
+			own := before[c] - after[c] - g.Ns
+			g.LowNs, g.HighNs = min(g.LowNs, g.Ns+badlyTogether*own), max(g.HighNs, g.Ns+wellTogether*own)
 		}
 	}
 	again := e.Reschedules(than)

@@ -56,6 +56,20 @@ func TestGapsNs(t *testing.T) {
 	}
 }
 
+// TestReachNs: what a change does to work is counted; of one that changes waits it says nothing.
+func TestReachNs(t *testing.T) {
+	p := build(t, launched)
+	e := p.Edit()
+	e.ScaleDur(1, 0.5, 0.5, 0.5)
+	if ns, only := e.ReachNs(p); !only || ns != 50_000/float64(len(p.Steps.Steady())) {
+		t.Errorf("half a kernel: %v ns a step, only work: %v", ns, only)
+	}
+	e.Stub(1)
+	if _, only := e.ReachNs(p); only {
+		t.Error("without a wait: only work")
+	}
+}
+
 // TestWidened: what the rules do not explain of the step is added to the range of a gain: all of it where the change
 // alters the schedule, in proportion where it does not; one step is widened further.
 func TestWidened(t *testing.T) {
