@@ -104,9 +104,9 @@ func stepWords(d *compare.Difference) page.Text {
 			neededWords(s.RunsNeeded))
 	}
 	if d.MeanApart() {
-		text = page.Sayf("%s The mean step takes %s (was %s), %s: some steps take far longer than the others, which the "+
-			"median leaves out.", text, page.Num(unit.About(d.MeanMs[1])+" ms"), page.Num(unit.About(d.MeanMs[0])+" ms"),
-			page.Num(unit.Signed(100*(d.MeanMs[1]/d.MeanMs[0]-1))+" %"))
+		text = page.Sayf("%s The mean step takes %s (was %s), %s: some steps take far longer than the others, which "+
+			"the median leaves out.", text, page.Num(unit.About(d.MeanMs[1])+" ms"),
+			page.Num(unit.About(d.MeanMs[0])+" ms"), page.Num(unit.Signed(100*(d.MeanMs[1]/d.MeanMs[0]-1))+" %"))
 	}
 	if u := d.Unprofiled; u != nil && !slices.Equal(d.Before.Tools, d.After.Tools) {
 		text = page.Sayf(

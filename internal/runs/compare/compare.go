@@ -49,8 +49,8 @@ func (d *Difference) MeanApart() bool {
 	return math.Abs(d.MeanMs[1]/d.MeanMs[0]-s.After/s.Before) >= max(meanApart, s.LimitPct/100)
 }
 
-// meanApart is the least share of a step by which mean and median move apart. In nine of ten of 85 captures of two steps
-// or more mean and median lay within 4.5 % of each other; two sides may differ by twice that.
+// meanApart is the least share of a step by which mean and median move apart. In nine of ten of 85 captures of two
+// steps or more mean and median lay within 4.5 % of each other; two sides may differ by twice that.
 const meanApart = 0.10
 
 // A Side is a set of runs.
