@@ -12,7 +12,8 @@ import (
 
 // Needs is the parts of a capture that a report looks at.
 const Needs = model.PartsGPU | model.PartCalls | model.PartSyncs | model.PartOps | model.PartRanges |
-	model.PartOS | model.PartOverheads | model.PartLibs | model.PartMPI
+	model.PartOS | model.PartOverheads | model.PartLibs | model.PartMPI | model.PartPython | model.PartSamples |
+	model.PartSched
 
 // Options says what to report on. The zero value is everything, with the usual lengths of lists.
 type Options struct {
@@ -64,6 +65,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 		r.PerDevice = append(r.PerDevice, o.devices()...)
 		file, name := inputNames(&f.Trace.Info, in)
 		addCapture(&r.Capture, o, file, name)
+		r.Capture.addUnused(f)
 	}
 	r.Slowest = facts.Slowest(steps)
 	slowest := all[r.Slowest]
@@ -74,6 +76,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	} else if len(all) > 1 && r.Steps.Count > 0 {
 		r.Steps.MeanMs = r.Budget.StepMs() // over all devices, so that the parts of the budget sum to it
 	}
+	r.Budget.IdleByCode = idleByCode(all)
 	r.TopKernels = slowest.topKernels(opt.Top)
 	r.TopOps = slowest.topOps(opt.Top)
 	r.TopCopies = slowest.topCopies(opt.Top)

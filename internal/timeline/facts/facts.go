@@ -30,6 +30,7 @@ type kept struct {
 	feedingProcesses lazy[int]
 	frameworkRanges  lazy[[][]uint32]
 	hasStreamWaits   lazy[bool]
+	hostCode         lazy[*hostCode]
 	hostThreads      lazy[[]hostThread]
 	idleness         keyed[interval.Span, []Idleness]
 	innermostOps     lazy[[][]named]

@@ -1,0 +1,424 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+
+	"lacuna/internal/base/interval"
+	"lacuna/internal/timeline/model"
+)
+
+// An IdleCode is the functions that the host ran during the idle time of one cause, on the thread that issued the work
+// which ended the gap. Python functions and calls with a stack are known by the nanosecond; else functions are those
+// of CPU samples, and time is divided in proportion to them.
+type IdleCode struct {
+	Cause   Cause
+	Ns      int64 // idle time of this cause
+	Samples int64 // CPU samples in it that were counted; 0: what is known is known by times
+	OffNs   int64 // where times are not exact: the thread was on no CPU, as context switches or missing samples show
+	Code    []CodeTime
+}
+
+// A CodeTime is a function and the idle time in which it ran. Those of an IdleCode sum to its Ns at most.
+type CodeTime struct {
+	Code
+	Ns      int64
+	Samples int64
+	Called  string // what it called itself that took most of Ns; "": nothing did, or it is not known
+}
+
+// MinSamples is how many samples must lie in the idle time of a cause for any function to be named: fewer say next to
+// nothing. Of ten, a function that takes half of the time has two to eight (95 %).
+const MinSamples = 10
+
+// hostCode is what is known of the code that ran, by thread.
+type hostCode struct {
+	codes  []Code // by number
+	number map[Code]int32
+	names  []string // of what they call, by number; 0: ""
+	called map[string]int32
+	pairs  []running // by number
+	paired map[running]model.StringID
+
+	python  [][][]named // innermost functions, as numbers of pairs: of the program, then of the framework
+	samples [][]sampled // by time
+	period  []int64     // ns from sample to sample while a thread runs; 0: unknown
+	onCPU   []interval.Set
+	ofFrame []int32 // of each frame as the innermost one of a stack: its code, or -1
+	below   []bool  // and whether that is code below every program, which a call's name says better
+	ofCall  map[model.StringID]int32
+}
+
+// running is a function, and what it calls itself.
+type running struct{ code, called int32 }
+
+type sampled struct {
+	ns   int64
+	code int32
+}
+
+func (h *hostCode) intern(c Code) int32 {
+	n, ok := h.number[c]
+	if !ok {
+		n = int32(len(h.codes))
+		h.number[c], h.codes = n, append(h.codes, c)
+	}
+	return n
+}
+
+func (f *Facts) hostCode() *hostCode {
+	return f.kept.hostCode.of(f, func(f *Facts) *hostCode {
+		n := len(f.Trace.Threads)
+		h := &hostCode{number: make(map[Code]int32), names: []string{""}, called: map[string]int32{"": 0},
+			paired: make(map[running]model.StringID), python: make([][][]named, n), samples: make([][]sampled, n),
+			period: make([]int64, n), onCPU: make([]interval.Set, n), ofCall: make(map[model.StringID]int32)}
+		h.addPython(f.Trace)
+		h.addFrames(f.Trace)
+		h.addSamples(f.Trace)
+		h.addScheduling(f.Trace)
+		return h
+	})
+}
+
+// pair is the number of a function and what it calls; spans carry it as their name.
+func (h *hostCode) pair(r running) model.StringID {
+	n, ok := h.paired[r]
+	if !ok {
+		n = model.StringID(len(h.pairs))
+		h.paired[r], h.pairs = n, append(h.pairs, r)
+	}
+	return n
+}
+
+// addPython finds the innermost function at each instant of each thread, of the program and of the framework, and what
+// that calls.
+func (h *hostCode) addPython(t *model.Trace) {
+	py := &t.PyCalls
+	if py.Len() == 0 {
+		return
+	}
+	type known struct {
+		code, called int32
+		rank         codeRank
+	}
+	judged := judge(&t.Strings, func(name string) known {
+		c, rank := pythonCode(name)
+		text := calledText(name)
+		n, ok := h.called[text]
+		if !ok {
+			n = int32(len(h.names))
+			h.called[text], h.names = n, append(h.names, text)
+		}
+		return known{h.intern(c), n, rank}
+	})
+	caller, _ := Nest(py.StartNs, py.DurNs, py.Thread)
+	flat := make([][2]flattener, len(t.Threads))
+	for i, th := range py.Thread {
+		if int(th) >= len(flat) || py.DurNs[i] <= 0 {
+			continue
+		}
+		own, above := judged(py.Name[i]), known{}
+		if caller[i] != NotNested {
+			above = judged(py.Name[caller[i]])
+		}
+		for k, rank := range [...]codeRank{codeUser, codeFramework} {
+			s := named{Span: interval.Span{StartNs: py.StartNs[i], EndNs: py.StartNs[i] + py.DurNs[i]}}
+			switch {
+			case own.rank == rank:
+				s.name = h.pair(running{code: own.code})
+			case above.rank == rank:
+				s.name = h.pair(running{above.code, own.called})
+			default:
+				continue
+			}
+			flat[th][k].add(s)
+		}
+	}
+	for th := range flat {
+		for k := range flat[th] {
+			if spans := flat[th][k].finish(); len(spans) > 0 {
+				h.python[th] = append(h.python[th], spans)
+			}
+		}
+	}
+}
+
+// addFrames judges every stack by its innermost frame: the code that tells most, Python's first.
+func (h *hostCode) addFrames(t *model.Trace) {
+	n := t.Frames.Len()
+	h.ofFrame, h.below = make([]int32, n), make([]bool, n)
+	type best struct {
+		code   int32
+		weight uint8 // 0: nothing
+	}
+	of := make([]best, n)
+	done := make([]bool, n)
+	own := func(i model.FrameRow) best {
+		symbol, module := t.Strings.Text(t.Frames.Symbol[i]), t.Strings.Text(at(t.Frames.Module, int(i), 0))
+		c, rank := pythonCode(symbol)
+		python := rank != codeSilent
+		if !python {
+			c, rank = compiledCode(symbol, module)
+		}
+		if rank == codeSilent {
+			return best{code: -1}
+		}
+		weight := 2 * uint8(rank)
+		if python {
+			weight++
+		}
+		return best{h.intern(c), weight}
+	}
+	var open []model.FrameRow
+	for i := range n {
+		open = open[:0]
+		for at := model.FrameRow(i); int(at) < n && !done[at] && len(open) <= n; at = t.Frames.Parent[at] {
+			done[at] = true
+			open = append(open, at)
+		}
+		for _, at := range slices.Backward(open) { // callers first
+			of[at] = own(at)
+			if up := t.Frames.Parent[at]; int(up) < n && of[up].weight > of[at].weight {
+				of[at] = of[up]
+			}
+		}
+	}
+	for i, b := range of {
+		if h.ofFrame[i] = b.code; b.weight == 0 {
+			h.ofFrame[i] = -1
+		}
+		h.below[i] = b.weight < 2*uint8(codeFramework)
+	}
+}
+
+// stack is the code of a stack, or -1.
+func (h *hostCode) stack(f model.FrameRow) int32 {
+	if int(f) < len(h.ofFrame) {
+		return h.ofFrame[f]
+	}
+	return -1
+}
+
+func (h *hostCode) addSamples(t *model.Trace) {
+	for i, th := range t.Samples.Thread {
+		if int(th) < len(h.samples) {
+			h.samples[th] = append(h.samples[th], sampled{t.Samples.TimeNs[i], h.stack(at(t.Samples.Stack, i, model.NoFrame))})
+		}
+	}
+	for th, list := range h.samples {
+		gaps := make([]int64, 0, len(list))
+		for i := 1; i < len(list); i++ {
+			gaps = append(gaps, list[i].ns-list[i-1].ns)
+		}
+		if len(gaps) >= MinSamples {
+			h.period[th] = medianOf(gaps)
+		}
+	}
+}
+
+// addScheduling finds when each thread was on a CPU.
+func (h *hostCode) addScheduling(t *model.Trace) {
+	in := make([]int64, len(h.onCPU))
+	for i := range in {
+		in[i] = minTime // as long as nothing says otherwise, it had been there from the beginning
+	}
+	spans := make([][]interval.Span, len(h.onCPU))
+	for i, th := range t.Sched.Thread {
+		if int(th) >= len(in) {
+			continue
+		}
+		ns := t.Sched.TimeNs[i]
+		switch {
+		case t.Sched.In[i] && in[th] == maxTime:
+			in[th] = ns
+		case t.Sched.In[i] && in[th] == minTime:
+			in[th] = ns
+		case !t.Sched.In[i] && in[th] != maxTime:
+			if in[th] < ns {
+				spans[th] = append(spans[th], interval.Span{StartNs: in[th], EndNs: ns})
+			}
+			in[th] = maxTime
+		}
+	}
+	for th := range spans {
+		if len(spans[th]) > 0 && in[th] != maxTime {
+			spans[th] = append(spans[th], interval.Span{StartNs: in[th], EndNs: maxTime})
+		}
+		h.onCPU[th] = interval.Union(spans[th])
+	}
+}
+
+// codeTally adds up the idle time of one cause.
+type codeTally struct {
+	ns, exactNs  int64
+	restNs, onNs int64 // what only samples can describe, and for how long of it the thread was on a CPU
+	n            int64 // samples in it
+	switches     bool  // onNs is known by context switches
+	exact        map[running]int64
+	samples      map[int32]int64
+}
+
+// IdleCode says in which functions the host was while it idled a device, by the causes of IdleByHost, most first.
+// Causes of which nothing is known are left out.
+func (f *Facts) IdleCode(gaps []IdleGap) []IdleCode {
+	h := f.hostCode()
+	by := make(map[Cause]*codeTally)
+	for _, g := range gaps {
+		if int(g.Thread) >= len(h.samples) {
+			continue
+		}
+		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) {
+			t := by[c]
+			if t == nil {
+				t = &codeTally{exact: make(map[running]int64), samples: make(map[int32]int64)}
+				by[c] = t
+			}
+			t.ns += s.LenNs()
+			f.addCode(h, t, g.Thread, c, s)
+		})
+	}
+	var out []IdleCode
+	for cause, t := range by {
+		if x := h.sum(cause, t); len(x.Code) > 0 || x.OffNs > 0 {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b IdleCode) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(f.CauseText(a.Cause), f.CauseText(b.Cause)))
+	})
+	return out
+}
+
+// addCode adds a piece of idle time.
+func (f *Facts) addCode(h *hostCode, t *codeTally, th model.ThreadRow, c Cause, s interval.Span) {
+	if len(h.python[th]) > 0 {
+		h.addLayers(t, h.python[th], s)
+		return
+	}
+	at := s.StartNs
+	f.stackedCalls(h, th, c, s, func(code int32, in interval.Span) {
+		h.addSampled(t, th, interval.Span{StartNs: at, EndNs: in.StartNs})
+		t.exact[running{code: code}] += in.LenNs()
+		t.exactNs += in.LenNs()
+		at = in.EndNs
+	})
+	h.addSampled(t, th, interval.Span{StartNs: at, EndNs: s.EndNs})
+}
+
+// addLayers gives each instant to the first layer that names it.
+func (h *hostCode) addLayers(t *codeTally, layers [][]named, s interval.Span) {
+	if len(layers) == 0 || s.LenNs() <= 0 {
+		return
+	}
+	l, at := layers[0], s.StartNs
+	for i := firstNamedAfter(l, s.StartNs); i < len(l) && l[i].StartNs < s.EndNs; i++ {
+		in := l[i].Clip(s)
+		h.addLayers(t, layers[1:], interval.Span{StartNs: at, EndNs: in.StartNs})
+		t.exact[h.pairs[l[i].name]] += in.LenNs()
+		t.exactNs += in.LenNs()
+		at = in.EndNs
+	}
+	h.addLayers(t, layers[1:], interval.Span{StartNs: at, EndNs: s.EndNs})
+}
+
+// stackedCalls tells the calls within a piece whose code is known: by their stack, or, in the operating system, by
+// their name.
+func (f *Facts) stackedCalls(h *hostCode, th model.ThreadRow, c Cause, s interval.Span,
+	tell func(code int32, in interval.Span)) {
+	t, thread := f.Trace, threadAt(f.hostThreads(), th)
+	if thread == nil {
+		return
+	}
+	calls, rows, stacks := thread.calls, thread.callRow, t.Calls.Stack
+	if c.Kind == causeOS {
+		calls, rows, stacks = thread.os, thread.osRow, t.OSCalls.Stack
+	} else if len(stacks) == 0 {
+		return
+	}
+	for i := firstEndingAfter(calls, s.StartNs); i < len(calls) && calls[i].StartNs < s.EndNs; i++ {
+		code := int32(-1)
+		if int(rows[i]) < len(stacks) && int(stacks[rows[i]]) < len(h.below) && !h.below[stacks[rows[i]]] {
+			code = h.stack(stacks[rows[i]])
+		}
+		if code < 0 && c.Kind == causeOS {
+			code = h.osCall(t, t.OSCalls.Name[rows[i]])
+		}
+		if code >= 0 {
+			tell(code, calls[i].Clip(s))
+		}
+	}
+}
+
+// osCall is the code of a call of the operating system, by its name.
+func (h *hostCode) osCall(t *model.Trace, name model.StringID) int32 {
+	code, ok := h.ofCall[name]
+	if !ok {
+		code = h.intern(Code{Function: t.Strings.Text(name)})
+		h.ofCall[name] = code
+	}
+	return code
+}
+
+// addSampled counts the samples of a piece.
+func (h *hostCode) addSampled(t *codeTally, th model.ThreadRow, s interval.Span) {
+	list, switches := h.samples[th], len(h.onCPU[th]) > 0
+	if s.LenNs() <= 0 || len(list) == 0 && !switches {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(list, s.StartNs, func(x sampled, ns int64) int { return cmp.Compare(x.ns, ns) })
+	n := int64(0)
+	for ; i < len(list) && list[i].ns < s.EndNs; i++ {
+		t.samples[list[i].code]++
+		n++
+	}
+	t.n += n
+	t.restNs += s.LenNs()
+	if t.switches = t.switches || switches; switches {
+		t.onNs += h.onCPU[th].Clip(s).TotalNs()
+	} else {
+		t.onNs += n * h.period[th]
+	}
+}
+
+// sum is what is known of a cause.
+func (h *hostCode) sum(cause Cause, t *codeTally) IdleCode {
+	x := IdleCode{Cause: cause, Ns: t.ns}
+	by := make(map[int32]*CodeTime)
+	at := func(code int32) *CodeTime {
+		c := by[code]
+		if c == nil {
+			c = &CodeTime{Code: h.codes[code]}
+			by[code] = c
+		}
+		return c
+	}
+	for r, ns := range t.exact {
+		at(r.code).Ns += ns
+	}
+	for r, ns := range t.exact {
+		if c := at(r.code); r.called != 0 && 2*ns > c.Ns { // one at most
+			c.Called = h.names[r.called]
+		}
+	}
+	on := min(t.onNs, t.restNs)
+	if t.switches || t.n >= MinSamples {
+		x.OffNs = t.restNs - on
+	}
+	if t.n >= MinSamples {
+		x.Samples = t.n
+		for code, n := range t.samples {
+			if code >= 0 {
+				c := at(code)
+				c.Ns += int64(float64(on) * float64(n) / float64(t.n))
+				c.Samples += n
+			}
+		}
+	}
+	for _, c := range by {
+		x.Code = append(x.Code, *c)
+	}
+	slices.SortFunc(x.Code, func(a, b CodeTime) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(a.Text(), b.Text()), cmp.Compare(a.File, b.File))
+	})
+	return x
+}
