@@ -42,6 +42,9 @@ type Judged struct {
 	IdleBecauseOf map[string]float64 // ms of a step by cause; nil: the capture cannot be replayed
 	AfterAll      *AfterAll          // nil: nothing that is found has a price
 
+	// CommWaitNs is how long the kernel of a collective waited for other ranks, by row of Work; nil: not known.
+	CommWaitNs map[int32]int64
+
 	Kernels       []Kernel // what reports on single kernels say, most gain in a step first
 	KernelReports *Kernels // nil: none was given
 }
@@ -91,6 +94,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	r.Abstained = append(abstained(all), said.Abstained...)
 	r.Profiler, r.AfterAll, r.Budget.IdleBecauseOf = said.Profiler, said.AfterAll, said.IdleBecauseOf
 	r.Kernels, r.KernelReports = said.Kernels, said.KernelReports
+	r.Communication = slowest.communication(said.CommWaitNs)
 	return r, nil
 }
 

@@ -21,10 +21,14 @@ type Report struct {
 	TopCopies  []TopCopy   `json:"top_copies"`
 	TopSyncs   []TopSync   `json:"top_syncs"`
 	Gaps       []Gap       `json:"gaps"`
-	Profiler   *Profiler   `json:"profiler,omitempty"` // nil: the capture cannot be replayed
-	Findings   []Finding   `json:"findings"`
-	AfterAll   *AfterAll   `json:"after_all,omitempty"`
-	Kernels    []Kernel    `json:"kernels,omitempty"` // what reports on single kernels say, most gain in a step first
+
+	// Communication is what each process group communicates; nil: no communication.
+	Communication []Communication `json:"communication,omitempty"`
+
+	Profiler *Profiler `json:"profiler,omitempty"` // nil: the capture cannot be replayed
+	Findings []Finding `json:"findings"`
+	AfterAll *AfterAll `json:"after_all,omitempty"`
+	Kernels  []Kernel  `json:"kernels,omitempty"` // what reports on single kernels say, most gain in a step first
 
 	KernelReports *Kernels    `json:"kernel_reports,omitempty"` // nil: none was given
 	Inside        *Inside     `json:"look_inside,omitempty"`    // nil: no kernel is hot

@@ -202,7 +202,8 @@ func (h *hostCode) stack(f model.FrameRow) int32 {
 func (h *hostCode) addSamples(t *model.Trace) {
 	for i, th := range t.Samples.Thread {
 		if int(th) < len(h.samples) {
-			h.samples[th] = append(h.samples[th], sampled{t.Samples.TimeNs[i], h.stack(at(t.Samples.Stack, i, model.NoFrame))})
+			stack := h.stack(at(t.Samples.Stack, i, model.NoFrame))
+			h.samples[th] = append(h.samples[th], sampled{t.Samples.TimeNs[i], stack})
 		}
 	}
 	for th, list := range h.samples {

@@ -38,7 +38,7 @@ func TestCommNamesBySource(t *testing.T) {
 		"void local_device_load_rmsnorm_naive<float, 512>(float*)": false,
 		"_mnnvl_twoshot_allreduce_kernel":                          true, // FlashInfer trtllm_mnnvl_allreduce.cuh
 
-		// what only sounds so: MAGMA magmablas/zherk_small_reduce.cu, Modular's gpu/reduction.mojo, and warps and blocks
+		// what only sounds so: MAGMA magmablas/zherk_small_reduce.cu, Modular's gpu/reduction.mojo, and within a GPU
 		"zherk_small_reduce_kernel<256>(double2*)":                  false,
 		"small_reduce_kernel(float const*, float*)":                 false,
 		"void small_gather_kernel<float>(float*)":                   false,

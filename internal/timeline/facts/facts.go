@@ -49,6 +49,7 @@ type kept struct {
 	rangeMakers      lazy[[]RangeClass]
 	rangeNames       lazy[*rangeNames]
 	rangeTree        lazy[*RangeTree]
+	recordedOps      lazy[map[uint32]model.CollectiveRow]
 	selection        lazy[*Selection]
 	steps            lazy[stepsOrError]
 	toolWork         lazy[map[model.ThreadRow]interval.Set]
