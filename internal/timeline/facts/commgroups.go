@@ -141,7 +141,7 @@ func (f *Facts) CommGroups(device uint32, window interval.Span) []CommGroup {
 			by[key] = t
 		}
 		s := w.span(row).Clip(window)
-		t.add(row, s, f.commOp(row), f.CommBytes(row))
+		t.add(row, s, f.CommOpOf(row), f.CommBytes(row))
 		if first := (interval.Span{StartNs: max(s.StartNs, until), EndNs: s.EndNs}); first.LenNs() > 0 {
 			t.ExposedNs += first.LenNs() - hides.Clip(first).TotalNs()
 			until = s.EndNs
@@ -183,8 +183,8 @@ func isExpertExchange(name string) bool {
 		strings.Contains(name, "::ep::") || strings.HasPrefix(name, "deep_ep::")
 }
 
-// commOp is the operation of a row of Work: as it is recorded, else by its kernel's name.
-func (f *Facts) commOp(row int32) string {
+// CommOpOf is the operation of a row of Work: as it is recorded, else by its kernel's name.
+func (f *Facts) CommOpOf(row int32) string {
 	if c := f.CollectiveOf(row); c != model.NoCollective {
 		if name := commOpName(textAt(f.Trace, f.Trace.Collectives.Name, c)); name != OtherComm {
 			return name
