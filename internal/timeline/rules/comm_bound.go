@@ -6,7 +6,7 @@ var commBound = Rule{
 	ID:    "comm_bound",
 	Title: "Communication takes longer than computation: overlap cannot hide all of it",
 	Since: "0.1",
-	Needs: []Need{needWork, needSteps},
+	Needs: []Need{needWork},
 	Doc: `
 A GPU communicates for longer than it computes, each instant counted once, and 15 % of the step or more is
 communication with no computation beside it. Then overlap alone does not help: however collectives are scheduled, the

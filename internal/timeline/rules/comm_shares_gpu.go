@@ -11,7 +11,7 @@ var commSharesGPU = Rule{
 	ID:       "comm_shares_gpu",
 	Title:    "Communication overlaps with computation and takes SMs from it",
 	Since:    "0.1",
-	Needs:    []Need{needWork, needSteps, needGrids},
+	Needs:    []Need{needWork, needGrids},
 	Standing: CostsElse,
 	Doc: `
 Kernels that communicate occupy SMs while they wait and transfer: what overlaps with them has fewer. It is worth
