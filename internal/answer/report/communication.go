@@ -30,7 +30,7 @@ type CommOperation struct {
 	Ms           float64 `json:"ms"` // sum of its kernels
 	// MB that a rank puts in, per call; 0: not recorded.
 	MBPerCall float64 `json:"mb_per_call,omitempty"`
-	// GB/s that pass a rank's link one way while its kernels run, waiting included; 0: not known.
+	// GB/s that pass a rank's link one way while its kernels run, waiting left out where it is known; 0: not known.
 	BusGBs float64 `json:"bus_gb_per_s,omitempty"`
 }
 
@@ -52,19 +52,18 @@ func (o *one) communication(waitNs map[int32]int64) []Communication {
 			c.Ms += ms(g.CommNs)
 			c.ExposedMs += ms(g.ExposedNs)
 			c.OverlappedMs += ms(g.HiddenNs)
+			wait, sizedWait := o.waitOf(&g, waitNs)
 			for _, op := range g.Ops {
 				c.KernelMs += ms(op.Ns)
+				op.BytesNs -= sizedWait[op.Name]
 				c.addOperation(op, g.Size, ms(op.Ns), float64(op.Count)*o.perStep/devices)
 			}
 			if waitNs != nil {
-				wait := 0.0
-				for _, row := range g.Rows {
-					wait += ms(waitNs[row])
-				}
+				sum := ms(wait)
 				if c.WaitMs != nil {
-					wait += *c.WaitMs
+					sum += *c.WaitMs
 				}
-				c.WaitMs = &wait
+				c.WaitMs = &sum
 			}
 		}
 	}
@@ -72,6 +71,21 @@ func (o *one) communication(waitNs map[int32]int64) []Communication {
 		return cmp.Or(cmp.Compare(b.ExposedMs, a.ExposedMs), cmp.Compare(b.Ms, a.Ms))
 	})
 	return out
+}
+
+// waitOf is how long the kernels of a group waited for other ranks, and those of each of its operations of which the size
+// is recorded.
+func (o *one) waitOf(g *facts.CommGroup, waitNs map[int32]int64) (all int64, sized map[string]int64) {
+	sized = make(map[string]int64)
+	for _, row := range g.Rows {
+		if ns := waitNs[row]; ns > 0 {
+			all += ns
+			if o.f.CommBytes(row) > 0 {
+				sized[o.f.CommOpOf(row)] += ns
+			}
+		}
+	}
+	return all, sized
 }
 
 // groupName is what a group is called.

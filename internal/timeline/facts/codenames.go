@@ -189,9 +189,16 @@ func (c Code) Text() string {
 	return kernelname.Qualified(c.Function) + " (" + c.Module + ")"
 }
 
-// calledText is a function that other code calls, in short: without its place, and without the address of its object.
+// plumbing are functions around others, whose names say nothing of what is called.
+var plumbing = words("wrapper inner decorator decorate_context __call__ _call_impl _wrapped_call_impl _fn <lambda>")
+
+// calledText is a function that other code calls, in short: without its place, and without the address of its object;
+// "" if its name says nothing.
 func calledText(name string) string {
 	if _, function, found := strings.Cut(name, "): "); found {
+		if plumbing[function] {
+			return ""
+		}
 		return function
 	}
 	name = strings.TrimSuffix(strings.TrimPrefix(withoutAddress(name), "<built-in "), ">")
