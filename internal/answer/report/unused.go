@@ -23,7 +23,6 @@ var unusedTables = map[string]string{
 	"LibCalls":     "library calls",
 	"OpenACC":      "OpenACC",
 	"OpenMP":       "OpenMP",
-	"PageFaults":   "page faults of unified memory",
 	"GraphEvents":  "events of CUDA graphs",
 	"Diagnostics":  "messages of the profiler",
 }

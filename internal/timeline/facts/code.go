@@ -271,7 +271,7 @@ func (f *Facts) IdleCode(gaps []IdleGap) []IdleCode {
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) {
 			t := by[c]
 			if t == nil {
-				t = &codeTally{exact: make(map[running]int64), samples: make(map[int32]int64)}
+				t = newCodeTally()
 				by[c] = t
 			}
 			t.ns += s.LenNs()
@@ -288,6 +288,24 @@ func (f *Facts) IdleCode(gaps []IdleGap) []IdleCode {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(f.CauseText(a.Cause), f.CauseText(b.Cause)))
 	})
 	return out
+}
+
+// CodeIn is the functions that a thread ran within spans, whatever the GPU did meanwhile.
+func (f *Facts) CodeIn(thread model.ThreadRow, spans []interval.Span) IdleCode {
+	h := f.hostCode()
+	if int(thread) >= len(h.samples) {
+		return IdleCode{}
+	}
+	t := newCodeTally()
+	for _, s := range spans {
+		t.ns += s.LenNs()
+		f.addCode(h, t, thread, Cause{Kind: causeHost}, s)
+	}
+	return h.sum(Cause{Kind: causeHost}, t)
+}
+
+func newCodeTally() *codeTally {
+	return &codeTally{exact: make(map[running]int64), samples: make(map[int32]int64)}
 }
 
 // addCode adds a piece of idle time.
