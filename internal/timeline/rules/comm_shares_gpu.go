@@ -11,7 +11,7 @@ var commSharesGPU = Rule{
 	ID:       "comm_shares_gpu",
 	Title:    "Communication overlaps with computation and takes SMs from it",
 	Since:    "0.1",
-	Needs:    []Need{needWork, needGrids},
+	Needs:    []Need{needWork},
 	Standing: CostsElse,
 	Doc: `
 Kernels that communicate occupy SMs while they wait and transfer: what overlaps with them has fewer. It is worth
@@ -52,7 +52,12 @@ func checkCommSharesGPU(c *Case, out *Findings) {
 		return
 	}
 	sms := c.sms()
-	if sms == 0 {
+	switch {
+	case !needGrids.Has(c.Facts):
+		out.Cannot("the grids of kernels are not recorded: what communication takes from computation is unknown",
+			needGrids.Name, needGrids.Try)
+		return
+	case sms == 0:
 		out.Cannot("the number of SMs of the GPU is not recorded: what communication takes from computation is unknown",
 			"the GPU's name or its number of SMs", "nsys profile, or torch.profiler, which both record it")
 		return
