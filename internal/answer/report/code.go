@@ -23,7 +23,7 @@ type CodeTime struct {
 	Name     string  `json:"name"` // for people: tokenize (data/tok.py:88)
 	Function string  `json:"function"`
 	File     string  `json:"file,omitempty"` // of Python code
-	Line     int     `json:"line,omitempty"` // where the function begins
+	Line     int     `json:"line,omitempty"` // where the function begins, or where it was
 	Module   string  `json:"module,omitempty"`
 	Ms       float64 `json:"ms"`
 	Share    float64 `json:"share"`             // of the idle time of the cause, 0 to 1

@@ -12,7 +12,7 @@ import (
 type Code struct {
 	Function string // "": not resolved
 	File     string // of Python code; "": it is compiled, or unknown
-	Line     int    // where the function begins; 0: unknown
+	Line     int    // where the function begins or where it was, as the capture has it; 0: unknown
 	Module   string // the library or program of compiled code, without its folder; "": unknown
 }
 
