@@ -106,6 +106,24 @@ func (j *jobCase) rules(self int) *rules.Case {
 	return c
 }
 
+// waits is how long each collective of the capture at place self waited for other ranks, by row of its Work; nil: it
+// is not known.
+func (j *jobCase) waits(self int) map[int32]int64 {
+	if !j.several() || j.whyApart() != "" {
+		return nil
+	}
+	out := make(map[int32]int64)
+	for i := range j.meet.All {
+		x := &j.meet.All[i]
+		for party, row := range x.Rows {
+			if row >= 0 && j.meet.Parties[party].In == self {
+				out[row] = j.meet.WaitNs(x, party)
+			}
+		}
+	}
+	return out
+}
+
 // name is what the capture at a place is called.
 func (j *jobCase) name(i int) string { return facts.InputName(j.in[i], j.in) }
 

@@ -12,7 +12,8 @@ import (
 
 // Needs is the parts of a capture that a report looks at.
 const Needs = model.PartsGPU | model.PartCalls | model.PartSyncs | model.PartOps | model.PartRanges |
-	model.PartOS | model.PartOverheads | model.PartLibs | model.PartMPI
+	model.PartOS | model.PartOverheads | model.PartLibs | model.PartMPI | model.PartPython | model.PartSamples |
+	model.PartSched
 
 // Options says what to report on. The zero value is everything, with the usual lengths of lists.
 type Options struct {
@@ -42,6 +43,9 @@ type Judged struct {
 	IdleBecauseOf map[string]float64 // ms of a step by cause; nil: the capture cannot be replayed
 	AfterAll      *AfterAll          // nil: nothing that is found has a price
 
+	// CommWaitNs is how long the kernel of a collective waited for other ranks, by row of Work; nil: not known.
+	CommWaitNs map[int32]int64
+
 	Kernels       []Kernel // what reports on single kernels say, most gain in a step first
 	KernelReports *Kernels // nil: none was given
 }
@@ -65,6 +69,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 		r.PerDevice = append(r.PerDevice, o.devices()...)
 		file, name := inputNames(&f.Trace.Info, in)
 		addCapture(&r.Capture, o, file, name)
+		r.Capture.addUnused(f)
 	}
 	r.Slowest = facts.Slowest(steps)
 	slowest := all[r.Slowest]
@@ -75,6 +80,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	} else if len(all) > 1 && r.Steps.Count > 0 {
 		r.Steps.MeanMs = r.Budget.StepMs() // over all devices, so that the parts of the budget sum to it
 	}
+	r.Budget.IdleByCode = idleByCode(all)
 	r.TopKernels = slowest.topKernels(opt.Top)
 	r.TopOps = slowest.topOps(opt.Top)
 	r.TopCopies = slowest.topCopies(opt.Top)
@@ -92,6 +98,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	if r.Profiler != nil && r.Steps.Count == 1 && r.Steps.Source != "none" {
 		r.Capture.Warnings = append(r.Capture.Warnings, oneStep)
 	}
+	r.Communication = slowest.communication(said.CommWaitNs)
 	return r, nil
 }
 

@@ -21,8 +21,11 @@ type Report struct {
 	TopCopies  []TopCopy   `json:"top_copies"`
 	TopSyncs   []TopSync   `json:"top_syncs"`
 	Gaps       []Gap       `json:"gaps"`
-	Profiler   *Profiler   `json:"profiler,omitempty"` // nil: the capture cannot be replayed
-	Findings   []Finding   `json:"findings"`
+	// Communication is what each process group communicates; nil: no communication.
+	Communication []Communication `json:"communication,omitempty"`
+
+	Profiler *Profiler `json:"profiler,omitempty"` // nil: the capture cannot be replayed
+	Findings []Finding `json:"findings"`
 	// Negligible is what rules found and what concerns or gains next to nothing of the step: under 2 %.
 	Negligible []Finding `json:"negligible,omitempty"`
 	AfterAll   *AfterAll `json:"after_all,omitempty"`
@@ -86,6 +89,9 @@ type Budget struct {
 	// IdleBecauseOf is how much shorter the step would be without the edges of a cause: causes interact, so it sums
 	// to nothing.
 	IdleBecauseOf map[string]float64 `json:"idle_because_of,omitempty"`
+	// IdleByCode is the functions of the host behind the causes of IdleByHost, where the capture holds Python
+	// functions, call stacks or CPU samples. Only the report's own budget has it, not a device's.
+	IdleByCode []CodeOfCause `json:"idle_by_code,omitempty"`
 	// CommOverlapped is communication hidden behind compute: not a part of the sum.
 	CommOverlapped float64 `json:"comm_overlapped"`
 	// CopyOverlapped is copies hidden behind compute or communication: not a part of the sum.
@@ -152,6 +158,8 @@ type Gap struct {
 	Range  string  `json:"range"`  // range or operator on the host in it
 	Before string  `json:"before"` // the work that ran before it
 	After  string  `json:"after"`  // the work that ended it
+	// Code is the functions that the host ran during its largest cause; nil: none is known.
+	Code *CodeOfCause `json:"code,omitempty"`
 }
 
 // Abstained is something that could not be judged: the one form in which lacuna says "I cannot tell".
@@ -185,6 +193,7 @@ type Capture struct {
 	Dropped  int64    `json:"dropped"`
 	Losses   []Loss   `json:"losses"`
 	Warnings []string `json:"warnings"`
+	Unused   []Unused `json:"unused,omitempty"` // of Events, what a report does not look at; most first
 
 	// Of a capture without any GPU work, what shows that a GPU worked all the same.
 	UnrecordedLaunches int     `json:"unrecorded_launches,omitempty"` // calls that launch kernels or graphs

@@ -246,6 +246,7 @@ func (o *one) longestGaps(n int) []Gap {
 		row.Cause = o.f.CauseText(cause)
 		call, ns := o.f.CallBehind(g, cause.Kind)
 		row.Call, row.CallMs = call, ms(ns)
+		row.Code = o.gapCode(g, cause)
 		row.Range = o.f.Where(g.Thread, g.StartNs+g.LenNs()/2)
 		if g.Before >= 0 {
 			row.Before = o.f.WorkName(int(g.Before))

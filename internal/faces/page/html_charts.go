@@ -23,6 +23,8 @@ func (h *hypertext) breakdown(b Breakdown) {
 		name := p.Name
 		if p.Inner {
 			name = inside(name)
+		} else if p.Deeper {
+			name = inside(inside(name))
 		}
 		rows = append(rows, []Text{name, Num(p.Figure), T(p.Share)})
 		if p.Block == "" || !(sum > 0) || p.Value <= 0 {

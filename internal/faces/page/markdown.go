@@ -291,6 +291,8 @@ func (m *markdown) breakdown(b Breakdown) {
 			name = Join(T(p.Block+" "), name)
 		} else if p.Inner {
 			name = inside(name)
+		} else if p.Deeper {
+			name = inside(inside(name))
 		}
 		rows = append(rows, []Text{name, T(p.Figure), T(p.Share)})
 	}

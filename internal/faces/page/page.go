@@ -144,6 +144,7 @@ type Part struct {
 	Figure string  // the value for people
 	Share  string  // of the whole, in percent, for people
 	Inner  bool
+	Deeper bool // a part of the inner part before it
 }
 
 // A Spark is a series of values as heights.

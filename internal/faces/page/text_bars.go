@@ -23,6 +23,9 @@ func (t *text) breakdown(b Breakdown) {
 		if r.Inner {
 			names[i] = "  " + names[i]
 		}
+		if r.Deeper {
+			names[i] = "    " + names[i]
+		}
 		label, width = max(label, Shown(names[i])), max(width, len(b.Total.Figure))
 	}
 	const marks, figures = 4, 2 + 3 + 2 + 5 + 2

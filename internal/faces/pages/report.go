@@ -33,6 +33,7 @@ func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
 	p.Add(findings(r, d)...)
 	p.Add(joinedKernels(r, d)...)
 	p.Add(perDevice(r)...)
+	p.Add(communication(r)...)
 	p.Add(startup(r.Steps)...)
 	p.Add(topKernels(r)...)
 	p.Add(topOps(r)...)

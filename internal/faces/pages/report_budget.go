@@ -45,7 +45,7 @@ func budget(r *report.Report) []page.Block {
 		for _, c := range causes {
 			p := part(c.words, c.ms)
 			p.Inner = true
-			parts = append(parts, p)
+			parts = append(append(parts, p), codeParts(b, c, part)...)
 		}
 	}
 	whole, of := "one step", "step"

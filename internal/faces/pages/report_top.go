@@ -133,7 +133,8 @@ func gapWords(r *report.Report, list []report.Gap) page.Text {
 	if len(r.PerDevice) > 1 {
 		text = page.Join(text, page.Sayf(" on GPU %d", g.Device))
 	}
-	return page.Join(text, page.Sayf(": the host %s", causeWords(gapKey(g, r.Budget))), whereWords(r, g, list))
+	return page.Join(text, page.Sayf(": the host %s", causeWords(gapKey(g, r.Budget))), whereWords(r, g, list),
+		gapCodeWords(g.Code))
 }
 
 // placesOf is where gaps are.

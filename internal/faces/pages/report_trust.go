@@ -34,8 +34,8 @@ func trust(c report.Capture, abstained []report.Abstained, all bool) []page.Bloc
 		lines = append(lines, page.Sayf("%s %s shows why.", rest, page.Of(page.Word, "--abstained")))
 	}
 	whole := c.Dropped == 0 && len(c.Losses)+len(c.Warnings) == 0
-	return section("Can this capture be trusted?", whole,
-		append([]page.Block{page.Prose{Indent: 2, Text: trustWords(c)}}, listed(lines)...)...)
+	read := page.Prose{Indent: 2, Text: page.Join(trustWords(c), unusedWords(c))}
+	return section("Can this capture be trusted?", whole, append([]page.Block{read}, listed(lines)...)...)
 }
 
 // trustWords is how much was read and whether all of it is there.

@@ -90,7 +90,8 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 			src.Path, tableNames(db))
 	}
 	r := &reading{ctx: ctx, db: db, opt: opt, trace: &model.Trace{}, procs: registry{}, threads: registry{},
-		damaged: map[*sqlite.Table]bool{}}
+		damaged: map[*sqlite.Table]bool{}, met: map[*sqlite.Table]bool{},
+		skipped: map[*sqlite.Table]model.Parts{}}
 	if cut || db.Cut {
 		r.trace.Losses.Add(model.LossTruncated, 1, "the file ends before its last table does")
 	}
@@ -109,6 +110,7 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 		return nil, fmt.Errorf("%s: is a damaged Nsight Systems export: nothing that was asked for can be read (%s)",
 			src.Path, r.trace.Losses.All()[0].Example)
 	}
+	r.leftUnread()
 	return r.trace, nil
 }
 
@@ -166,6 +168,7 @@ func (r *reading) all() error {
 	}
 	r.info()
 	r.strings()
+	// What is not wanted is counted all the same: see scan.
 	sections := []struct {
 		parts model.Parts
 		read  func()
@@ -194,11 +197,15 @@ func (r *reading) all() error {
 		{model.PartOverheads, r.diagnostics},
 	}
 	for _, s := range sections {
-		if r.err == nil && r.opt.Wants(s.parts) {
-			s.read()
+		if r.err != nil {
+			break
 		}
+		if r.unwanted = 0; !r.opt.Wants(s.parts) {
+			r.unwanted = s.parts
+		}
+		s.read()
 	}
-	if r.err != nil {
+	if r.unwanted = 0; r.err != nil {
 		return r.err
 	}
 	r.devices()

@@ -28,7 +28,11 @@ type reading struct {
 	frames  map[frame]model.FrameRow
 	err     error                  // why reading stopped: the context's
 	damaged map[*sqlite.Table]bool // could not be read whole
+	met     map[*sqlite.Table]bool // was read
+	skipped map[*sqlite.Table]model.Parts
 	pages   atomic.Int64
+
+	unwanted model.Parts // the parts that the section belongs to, if nobody wants them
 }
 
 // A source is a table to scan and what to do with its rows.
@@ -48,7 +52,15 @@ type source struct {
 //  1. Plan every source, cut the plans into parts, and give each part its places: as many as it can have rows.
 //  2. Scan the parts in parallel. Threads, processes and new texts are numbered within the part.
 //  3. Close the gaps that parts with fewer rows left, and renumber.
+//
+// Of a part that is not wanted it only counts the rows, as far as the inner pages tell them.
 func (r *reading) scan(dst any, alloc func(n int, has func(slot int) bool), sources ...source) []*worker {
+	if r.unwanted != 0 {
+		for _, s := range sources {
+			r.leave(s.table)
+		}
+		return nil
+	}
 	var workers []*worker
 	total := 0
 	has := make(map[int]bool)
@@ -57,6 +69,7 @@ func (r *reading) scan(dst any, alloc func(n int, has func(slot int) bool), sour
 		if table == nil {
 			continue
 		}
+		r.met[table] = true
 		for slot, name := range s.columns {
 			has[slot] = has[slot] || table.Has(name)
 		}
@@ -211,6 +224,11 @@ func (r *reading) each(table string, columns []string, f func(row *sqlite.Row)) 
 	if t == nil || r.err != nil {
 		return
 	}
+	if r.unwanted != 0 {
+		r.leave(table)
+		return
+	}
+	r.met[t] = true
 	rows := int64(0)
 	damage, err := r.db.Plan(t, columns...).Scan(r.ctx, func(row *sqlite.Row) { rows++; f(row) })
 	r.err = err

@@ -186,6 +186,8 @@ func (r *reading) table(s *stream, c *raw.Chunk) {
 		}
 		if t.parts == 0 || r.opt.Wants(t.parts) {
 			t.read(s, c)
+		} else if t.name != "frame" && t.name != "track" { // parts of events
+			r.trace.Losses.LeavePart(t.parts, int64(c.Count))
 		}
 		return
 	}

@@ -9,24 +9,38 @@ import (
 )
 
 // commNames begin the names of communication kernels, or of a namespace around them: the collective libraries of
-// NVIDIA, AMD, Huawei and Intel, MSCCL and MSCCL++, NVSHMEM, and DeepEP's dispatch and combine (deep_ep; dpsk::ep in
-// traces that DeepSeek published).
-var commNames = []string{"nccl", "rccl", "hccl", "oneccl", "msccl", "nvshmem", "deep_ep", "dpsk::ep", "quickreduce"}
+// NVIDIA, AMD, Huawei and Intel, MSCCL and MSCCL++, NVSHMEM and rocSHMEM, and DeepEP's dispatch and combine (deep_ep,
+// hybrid_ep; dpsk::ep in traces that DeepSeek published).
+var commNames = []string{"nccl", "rccl", "hccl", "oneccl", "msccl", "nvshmem", "rocshmem", "deep_ep", "hybrid_ep",
+	"dpsk::ep", "quickreduce"}
+
+// localNames begin names that communicate with nobody: DeepEP counts which tokens go where; PyTorch's Inductor names
+// its kernels after the operators that it fuses, and waits for collectives are among those.
+var localNames = []string{"get_dispatch_layout", "triton_poi_fused", "triton_red_fused", "triton_per_fused",
+	"triton_tem_fused", "triton_for_fused"}
 
 // commParts occur in the names of kernels that do a collective through symmetric or peer memory instead of a library:
 // PyTorch's symmetric memory (multimem_all_reduce_kernel, one_shot_all_reduce_kernel), vLLM's, SGLang's and AITER's
 // cross_device_reduce_1stage, TensorRT-LLM's and FlashInfer's oneShotAllReduceKernel,
-// allreduce_fusion_kernel_oneshot_lamport and twoshotAllreduceKernel, Triton-distributed's allreduce_one_shot_push.
-// They are compared in lower case without "_".
+// allreduce_fusion_kernel_oneshot_lamport and twoshotAllreduceKernel, Triton-distributed's allreduce_one_shot_push;
+// the exchange of experts' tokens by MORI (EpDispatchIntraNodeKernel), TensorRT-LLM (moeA2ADispatchKernel) and pplx
+// (a2a_combine_recv_kernel); Transformer Engine's userbuffers; NVSHMEM's kernels for calls on a stream
+// (barrier_all_on_stream_kernel) and PyTorch's on it. They are compared in lower case without "_".
 var commParts = []string{"allreduce", "reducescatter", "allgather", "alltoall", "crossdevicereduce", "multimemoneshot",
-	"symmmem", "epdispatch", "epcombine"}
+	"symmmem", "epdispatch", "epcombine", "a2adispatch", "a2acombine", "userbuffers", "barrieronstream",
+	"barrierallonstream", "synconstream", "syncallonstream", "exchangesplitandoffset"}
 
-// inOneDevice begins what is called a reduction over all but stays within a GPU: of a warp, a block, a cluster.
-var inOneDevice = []string{"warp", "block", "thread", "quad", "cta", "cluster", "group"}
+// inOneDevice ends what stands before the name of something that stays within a GPU: a reduction over all of a warp, a
+// block, a cluster; and a word that only looks like it, as in zherk_small_reduce_kernel.
+var inOneDevice = []string{"warp", "block", "thread", "quad", "cta", "cluster", "group", "grid", "wave", "wavefront",
+	"lane", "sm", "over"}
 
 // isCommName says whether a kernel's name is that of a communication kernel.
 func isCommName(name string) bool {
 	full := strings.ToLower(kernelname.Qualified(name))
+	if beginsAny(full[strings.LastIndex(full, ":")+1:], localNames) {
+		return false
+	}
 	for rest := full; rest != ""; {
 		for _, p := range commNames {
 			if strings.HasPrefix(rest, p) {

@@ -33,8 +33,11 @@ type Loss struct {
 	Example string // the first one: "byte 812: \"ts\" is \"n/a\""
 }
 
-// A Ledger counts losses. The zero value is ready to use.
-type Ledger struct{ losses map[LossCode]*Loss }
+// A Ledger counts losses, and what was left unread. The zero value is ready to use.
+type Ledger struct {
+	losses map[LossCode]*Loss
+	left   map[string]int64
+}
 
 // Add counts n losses; the first example is kept.
 func (l *Ledger) Add(code LossCode, n int64, example string) {
@@ -56,6 +59,9 @@ func (l *Ledger) Add(code LossCode, n int64, example string) {
 func (l *Ledger) Merge(o *Ledger) {
 	for _, x := range o.All() {
 		l.Add(x.Code, x.Count, x.Example)
+	}
+	for what, n := range o.left {
+		l.Leave(what, n)
 	}
 }
 

@@ -13,7 +13,11 @@ var commExposed = Rule{
 	Needs: []Need{needWork, needSteps},
 	Doc: `
 Exposed communication is the time in which a GPU runs collective or point-to-point kernels and no other kernel. It
-makes the step longer; at best computation overlaps all of it. Threshold: 5 % of the step.`,
+makes the step longer; at best computation overlaps all of it. Threshold: 5 % of the step.
+
+Where collectives are recorded, the evidence divides it by process group and operation, with sizes and rates. Rates
+are bus bandwidth as nccl-tests has it: the bytes that a rank puts in, times 2(n-1)/n for an all-reduce of n ranks,
+over the time of the kernels, without waiting for others where the captures of all ranks are given.`,
 	Limits: `
 A collective's kernel waits for the slowest rank, and overlap does not help that (comm_straggler). Given the
 captures of all ranks, waiting is left out; one rank's capture does not separate waiting from transfer.
@@ -52,6 +56,9 @@ func checkCommExposed(c *Case, out *Findings) {
 	f := out.Add(0.85, c.perStep(ns), "%s of %s is exposed communication: no computation overlaps it",
 		ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	if groups := c.commGroupRows(x); len(groups) > 0 {
+		f.Because("by process group and operation, with what passes a rank's link one way"+c.linkWords(), groups...)
+	}
 	switch {
 	case x != nil && c.exposedWaits(x) > 0:
 		f.Because(fmt.Sprintf("this is transfer only; another %s per step is waiting for other ranks",

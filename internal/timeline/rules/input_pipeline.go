@@ -70,6 +70,7 @@ func checkInputPipeline(c *Case, out *Findings) {
 		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host is %s",
 			100*s.idle.share(), s.where()), s.rows(c, 3)...)
 		f.Because(why)
+		c.becauseOfCode(f, s.longest)
 		s.repair(f)
 	}
 }
