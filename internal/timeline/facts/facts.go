@@ -26,6 +26,7 @@ type kept struct {
 	copiesByCall     lazy[[]int32]
 	devices          lazy[[]uint32]
 	doer             lazy[*doer]
+	engineMarks      lazy[*EngineMarks]
 	feeders          lazy[map[model.ThreadRow][]model.ThreadRow]
 	feedingProcesses lazy[int]
 	frameworkRanges  lazy[[][]uint32]

@@ -39,6 +39,7 @@ type Steps struct {
 	Busiest Lane            // the stream that the steps are anchored on
 	Pinned  bool            // First and Last were asked for by position
 	Note    string          // what a reader must know, or ""
+	Engine  *EngineSteps    // what a serving engine says of All; nil: its marks are not the steps
 }
 
 // A StartupStep is a first step that is not like the later ones, and why.
@@ -105,7 +106,11 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 		return nil, &StepsError{Asked: "--step-range " + opt.Asked}
 	}
 	if !opt.Pin {
-		f.dropStartup(s)
+		if s.Engine != nil {
+			f.chooseRun(s)
+		} else {
+			f.dropStartup(s)
+		}
 		f.keepWindow(s, opt.Latest)
 		f.dropUnrecorded(s)
 		return s, nil
@@ -129,6 +134,9 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 		return nil, &StepsError{asked, n}
 	}
 	s.First, s.Last, s.Pinned = first, last, true
+	if s.Engine != nil {
+		s.Engine.pinned(s)
+	}
 	return s, nil
 }
 
@@ -136,13 +144,16 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 	m := f.markers(chosen)
 	s := &Steps{Source: m.Source, Marker: m.Name, Busiest: f.Busiest()}
-	switch {
+	switch e := f.engineMarksFor(chosen, m.Source); {
+	case e != nil:
+		f.stepsByEngine(s, e)
 	case len(m.Spans) > 0:
 		f.stepsByMarkers(s, m.Spans)
 	default:
 		f.stepsByPeriod(s)
 	}
 	if len(s.All) == 0 {
+		s.Engine = nil
 		f.oneStep(s)
 	}
 	s.Last = len(s.All)

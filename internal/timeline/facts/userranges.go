@@ -31,7 +31,7 @@ func (f *Facts) RangeClasses() []RangeClass {
 		t := f.Trace
 		byName := judge(&t.Strings, func(name string) RangeClass {
 			switch {
-			case IsStepName(name), IsProfilerStep(name):
+			case IsStepName(name), IsProfilerStep(name), f.isEngineMark(name):
 				return RangeMarker
 			case frameworkRange.MatchString(name):
 				return RangeFramework
