@@ -80,6 +80,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	r.TopSyncs = slowest.topSyncs(opt.Top)
 	r.Gaps = slowest.longestGaps(opt.Top)
 	r.Inside = slowest.inside()
+	r.Serving = slowest.serving(&r.Steps)
 	said, err := judged()
 	if err != nil {
 		return nil, err

@@ -73,6 +73,9 @@ var engineMarks = []engineMark{
 		`\b(?P<mode>propose_)\w*\[[^\]]*?\bbs=(?P<bs>\d+)(?:/(?P<padded>\d+))?(?P<rest>[^\]]*)\]`)},
 }
 
+// sharedForm is the engine whose form patches of other engines write around their marks.
+const sharedForm = "vllm"
+
 // weakMarks is ranges that hold an iteration and do not say of what. They count where nothing better marks steps.
 var weakMarks = []engineMark{
 	{"other", "execute_diffusion_", regexp.MustCompile(`execute_diffusion_\d+_\d+x\d+`)},

@@ -125,6 +125,9 @@ func (f *Facts) keepOutermost(e *EngineMarks, all []EngineMark) {
 
 // learn takes from a mark inside what this one does not say. A mark inside that is of another kind knows only a part.
 func (m *EngineMark) learn(inner *EngineMark) {
+	if m.engine == sharedForm { // the other is the engine's own
+		m.engine = inner.engine
+	}
 	if m.Kind == KindOther && m.Requests == NotSaid {
 		m.Batch = inner.Batch
 		return

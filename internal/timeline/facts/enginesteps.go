@@ -20,6 +20,8 @@ type EngineSteps struct {
 	Empty  int           // marks in which nothing was launched
 	Cut    int           // marks that were not closed when the capture ended
 	Pauses int           // between two steps: the engine had nothing to do, or was stopped
+	// Closing is the kind of the last mark, which only ends the step before it; "": that has no mark behind it
+	Closing StepKind
 }
 
 // An EngineStep is one of Steps.All, by its mark.
@@ -68,6 +70,19 @@ func (e *EngineSteps) Closed(g *EngineGroup) []int {
 		return g.Steps
 	}
 	return out
+}
+
+// SizeOf is the same of the steps from first to before last, by what the first's is judged.
+func (e *EngineSteps) SizeOf(first, last int) string {
+	g := EngineGroup{Requests: [2]int64{NotSaid, NotSaid}, Tokens: [2]int64{NotSaid, NotSaid}}
+	if first < last {
+		g.By, _ = sizeOf(&e.Each[first].Batch)
+	}
+	for i := first; i < last; i++ {
+		widen(&g.Requests, e.Each[i].Requests)
+		widen(&g.Tokens, e.Each[i].Tokens)
+	}
+	return g.Size()
 }
 
 // Size says of which size the steps of a group are, in words: "batch 17 to 32".
@@ -130,6 +145,8 @@ func (f *Facts) stepsByEngine(s *Steps, marks *EngineMarks) {
 		if _, seen := groups[keyOf(m)]; !seen && !m.Open {
 			span.EndNs = f.lastWorkIn(m.Span, edges[i])
 			f.addEngineStep(s, m, span, true, groups)
+		} else {
+			e.Closing = m.Kind
 		}
 	}
 	if len(s.All) == 0 { // one mark, which the capture's end cuts

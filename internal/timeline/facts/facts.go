@@ -48,6 +48,7 @@ type kept struct {
 	rangeNames       lazy[*rangeNames]
 	rangeTree        lazy[*RangeTree]
 	selection        lazy[*Selection]
+	serving          lazy[[]ServingStep]
 	steps            lazy[stepsOrError]
 	toolWork         lazy[map[model.ThreadRow]interval.Set]
 	trust            lazy[*Trust]

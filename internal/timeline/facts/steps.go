@@ -153,7 +153,7 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 		f.stepsByPeriod(s)
 	}
 	if len(s.All) == 0 {
-		s.Engine = nil
+		s.Engine, s.Marker = nil, ""
 		f.oneStep(s)
 	}
 	s.Last = len(s.All)
