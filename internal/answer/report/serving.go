@@ -14,7 +14,7 @@ type StepKind struct {
 	Name   string    `json:"name,omitempty"`   // of kind other: the mark
 	Batch  *[2]int64 `json:"batch,omitempty"`  // requests, least and most
 	Tokens *[2]int64 `json:"tokens,omitempty"` // new tokens, least and most
-	Bucket int64     `json:"bucket,omitempty"` // the largest batch, or of steps that read prompts number of tokens, in it
+	Bucket int64     `json:"bucket,omitempty"` // the largest batch in it, or number of tokens where prompts are read
 	Size   string    `json:"size,omitempty"`   // in words: "batch 17 to 32"
 
 	Count   int     `json:"count"`
@@ -55,13 +55,15 @@ type Serving struct {
 	ITL              *Quantiles   `json:"itl_ms"`              // null: no two such steps
 	DecodeTokensPerS *float64     `json:"decode_tokens_per_s"` // null: not known
 	PrefillMsPer1k   *float64     `json:"prefill_ms_per_1k"`   // null: no prefill, or its tokens are not marked
-	MixedPenalty     *float64     `json:"mixed_penalty"`       // mixed steps to decode steps of that batch, of their medians
+	MixedPenalty     *float64     `json:"mixed_penalty"`       // median mixed step to decode step of that batch
 	Speculation      *Speculation `json:"speculation,omitempty"`
 	Outside          *OutsidePart `json:"outside,omitempty"`
 	EmptyMarks       int          `json:"empty_marks"` // nothing was launched in them
 	CutMarks         int          `json:"cut_marks"`   // not closed when the capture ended
 	Pauses           int          `json:"pauses"`      // between two steps: nothing to do, or stopped
-	NotKnown         []string     `json:"not_known"`
+	// Closing says whether the last mark only ends the step before it: what was launched in it lies outside
+	Closing  bool     `json:"closing_mark"`
+	NotKnown []string `json:"not_known"`
 }
 
 // Quantiles is of many values.
@@ -107,7 +109,8 @@ func (o *one) serving(steps *Steps) *Serving {
 	for _, g := range e.InOrder() {
 		steps.Kinds = append(steps.Kinds, k.of(g))
 	}
-	s := &Serving{Engine: e.Engine, EmptyMarks: e.Empty, CutMarks: e.Cut, Pauses: e.Pauses, NotKnown: []string{}}
+	s := &Serving{Engine: e.Engine, EmptyMarks: e.Empty, CutMarks: e.Cut, Pauses: e.Pauses,
+		Closing: e.Closing != "", NotKnown: []string{}}
 	s.Outside = o.outside()
 	if s.Outside != nil {
 		steps.OutsideMs = &s.Outside.Ms

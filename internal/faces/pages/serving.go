@@ -53,7 +53,7 @@ func serving(r *report.Report) []page.Block {
 
 // kindTable is a row for each kind and size.
 func kindTable(r *report.Report) page.Block {
-	kinds := r.Steps.Kinds
+	kinds, more := mostTime(r.Steps.Kinds, maxKinds)
 	longest, opens := 0.0, 0
 	for _, k := range kinds {
 		longest = max(longest, k.P99Ms)
@@ -90,11 +90,38 @@ func kindTable(r *report.Report) page.Block {
 		columns, rows = without(columns, rows, 8)
 	}
 	t := page.Table{Columns: columns, Rows: rows}
+	if more > 0 {
+		t.More = fmt.Sprintf("%d more kinds and sizes, with less time", more)
+	}
 	if opens > 0 {
 		t.Notes = append(t.Notes, page.T("A step with nothing behind it ends with its last GPU work: its host gap is "+
 			"not known (-)."))
 	}
 	return t
+}
+
+// maxKinds is how many kinds and sizes have a row, and maxGapLines of how many the host gap is divided.
+const (
+	maxKinds    = 12
+	maxGapLines = 3
+)
+
+// mostTime keeps the n kinds with most time, in their order, and says how many it leaves out.
+func mostTime(kinds []report.StepKind, n int) (kept []report.StepKind, more int) {
+	if len(kinds) <= n {
+		return kinds, 0
+	}
+	totals := make([]float64, len(kinds))
+	for i, k := range kinds {
+		totals[i] = -k.TotalMs
+	}
+	slices.Sort(totals)
+	for _, k := range kinds {
+		if len(kept) < n && -k.TotalMs <= totals[n-1] {
+			kept = append(kept, k)
+		}
+	}
+	return kept, len(kinds) - len(kept)
 }
 
 // without leaves a column out.
@@ -113,7 +140,8 @@ var gapParts = []struct{ key, words string }{
 
 // gapLines says what the host does between two steps, of each kind in which that is worth saying.
 func gapLines(r *report.Report) (out []page.Text) {
-	for _, k := range r.Steps.Kinds {
+	kinds, _ := mostTime(r.Steps.Kinds, maxGapLines)
+	for _, k := range kinds {
 		if k.HostGap == nil || k.MeanMs <= 0 || k.HostGapMs/k.MeanMs < worthSaying {
 			continue
 		}
@@ -193,7 +221,11 @@ func outsideLines(r *report.Report) (out []page.Text) {
 			text = page.Join(text, page.Sayf(" (%s)", page.Named(x.Call)))
 		}
 	}
-	return append(out, page.Join(text, page.T(". It is in no step's figures.")))
+	text = page.Join(text, page.T(". It is in no step's figures."))
+	if r.Serving.Closing {
+		text = page.Join(text, page.T(" The last step is in it: its mark only ends the step before."))
+	}
+	return append(out, text)
 }
 
 // servingLacks is what is left out and what cannot be known.

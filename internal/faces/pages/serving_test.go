@@ -22,12 +22,14 @@ func servingReport() *report.Report {
 			Note: "budget, lists and findings are of 118 of 400 decode steps (the longest run of the kind that takes " +
 				"most time)",
 			Kinds: []report.StepKind{
-				{Kind: "prefill", Tokens: span(1100, 2048), Batch: span(1, 3), Bucket: 2048, Size: "1100 to 2048 tokens",
+				{Kind: "prefill", Tokens: span(1100, 2048), Batch: span(1, 3), Bucket: 2048,
+					Size:  "1100 to 2048 tokens",
 					Count: 12, MeanMs: 81.2, P50Ms: 80.9, P90Ms: 88, P99Ms: 91.4, TotalMs: 974, ShareOfGPU: 0.18,
 					GPUMs:  79.9,
 					Budget: report.KindBudget{Compute: 79, CommExposed: 0.9, Idle: 1.3, HostGap: 0.9}, HostGapMs: 0.9,
 					HostGap: map[string]float64{"launch": 0.9}, Per1kMs: f(43.2), TokensStep: f(1880)},
-				{Kind: "decode", Batch: span(17, 32), Tokens: span(17, 32), Bucket: 32, Size: "batch 17 to 32", Count: 400,
+				{Kind: "decode", Batch: span(17, 32), Tokens: span(17, 32), Bucket: 32,
+					Size: "batch 17 to 32", Count: 400,
 					Open: 1, MeanMs: 10.5, P50Ms: 10.4, P90Ms: 11.2, P99Ms: 14.9, TotalMs: 4200, ShareOfGPU: 0.78,
 					GPUMs: 8.8, GraphShare: 0.989, GraphsStep: 1, LaunchesOne: 10, Padding: 1.33,
 					Budget: report.KindBudget{Compute: 8.1, CommExposed: 0.6, Copy: 0.1, Idle: 1.7, HostGap: 1.5},

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"lacuna/internal/base/interval"
+	"lacuna/internal/base/unit"
 )
 
 // fewSteps is how many steps of a kind and size are too few for more than their mean.
 const fewSteps = 5
 
 // chooseRun looks at one run of steps of one kind: kinds are never averaged together, and rules and replay need time
-// without holes. The kind is the one that takes most time, passes without requests last; of it the size that takes most;
-// of that the run of neighbours that takes most. Where no run of one size has fewSteps, one of any size of the kind.
+// without holes. The kind is the one that takes most time, passes without requests last; of it the size that takes
+// most; of that the run of neighbours that takes most. Where no run of one size has fewSteps, one of any size.
 func (f *Facts) chooseRun(s *Steps) {
 	e := s.Engine
 	byKind := make(map[StepKind]int64)
@@ -86,9 +87,9 @@ func (e *EngineSteps) runNote(s *Steps) string {
 	}
 	var notes []string
 	if len(e.Each) != n {
-		of := fmt.Sprintf("%d", n)
+		of := unit.FormatCount(int64(n))
 		if n < all {
-			of += fmt.Sprintf(" of %d", all)
+			of += " of " + unit.FormatCount(int64(all))
 		}
 		what := string(g.Kind) + " step"
 		if all != 1 {

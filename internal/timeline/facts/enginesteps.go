@@ -283,9 +283,9 @@ func (f *Facts) firstsOn(lane Lane, marks []interval.Span) []int64 {
 }
 
 const (
-	// pauseGaps is how many times the usual gap between two steps a pause is at least, and pauseSteps how many times the
-	// usual step: an engine that has requests goes on at once, and what it does between two steps takes about as long
-	// each time.
+	// pauseGaps is how many times the usual gap between two steps a pause is at least, and pauseSteps how many times
+	// the usual step: an engine that has requests goes on at once, and what it does between two steps takes about as
+	// long each time.
 	pauseGaps  = 10
 	pauseSteps = 1
 )

@@ -100,7 +100,8 @@ func (f *Facts) sumServing(s *Steps, out []ServingStep) (next []model.ThreadRow)
 				o.CommNs += ns
 			}
 		case WorkCopy:
-			if b := at(t.Copies.Bytes, int(w.Row[i]), 0); b > tokenBytes && betweenHostAndDevice(t.Copies.Kind[w.Row[i]]) {
+			row := w.Row[i]
+			if b := at(t.Copies.Bytes, int(row), 0); b > tokenBytes && betweenHostAndDevice(t.Copies.Kind[row]) {
 				o.CopiesNs, o.CopyBytes = o.CopiesNs+ns, o.CopyBytes+b
 			}
 		}
