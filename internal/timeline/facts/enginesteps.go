@@ -173,7 +173,7 @@ type groupKey struct {
 
 func keyOf(m *EngineMark) groupKey {
 	_, size := sizeOf(&m.Batch)
-	return groupKey{m.Kind, bucketOf(size)}
+	return groupKey{m.Kind, BucketOf(size)}
 }
 
 // sizeOf is by what a step's size is judged, and its size: of steps that read prompts their tokens, of others their
@@ -192,8 +192,8 @@ func sizeOf(b *Batch) (GroupBy, int64) {
 	return ByNothing, 0
 }
 
-// bucketOf is the least power of two that is not less than size; 0 of 0.
-func bucketOf(size int64) int64 {
+// BucketOf is the least power of two that is not less than size; 0 of 0.
+func BucketOf(size int64) int64 {
 	if size <= 0 {
 		return 0
 	}

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"regexp"
+	"sort"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -33,6 +34,8 @@ type ServingStep struct {
 	CommNs    int64           // durations of its communication kernels
 	CopiesNs  int64           // durations of its copies between host and device, that carry no tokens only
 	CopyBytes int64           // of these
+	Ahead     bool            // the next mark began while its work ran: the scheduler works ahead
+	Waits     bool            // the host blocked until its work was done
 }
 
 // Gap is the whole of it.
@@ -55,8 +58,10 @@ func (f *Facts) Serving(s *Steps) []ServingStep {
 	return f.kept.serving.of(f, func(f *Facts) []ServingStep {
 		out := make([]ServingStep, len(s.All))
 		next := f.sumServing(s, out)
+		f.findWaits(s, next, out)
 		for i := range out {
 			if !s.Engine.Each[i].Open {
+				out[i].Ahead = f.nextMarkNs(s, i) < s.Engine.Each[i].LastNs
 				f.divideGap(s, i, next[i], &out[i])
 			}
 		}
@@ -115,6 +120,23 @@ func (f *Facts) sumServing(s *Steps, out []ServingStep) (next []model.ThreadRow)
 		}
 	}
 	return next
+}
+
+// waitSlackNs is how long before the end of a step's last work a wait for its tokens may end: small kernels that
+// prepare the next step follow the copy of the tokens.
+const waitSlackNs = 20_000
+
+// findWaits finds the steps for whose results the thread that launches the next step blocked.
+func (f *Facts) findWaits(s *Steps, next []model.ThreadRow, out []ServingStep) {
+	calls, each := &f.Trace.Calls, s.Engine.Each
+	for _, row := range f.BlockingCalls() {
+		startNs, endNs := calls.StartNs[row], calls.EndNs(int(row))
+		// steps follow one another, and so do the ends of their work: the last whose work ends at most a slack later
+		i := sort.Search(len(each), func(i int) bool { return each[i].LastNs > endNs+waitSlackNs }) - 1
+		if i >= 0 && startNs < each[i].LastNs && calls.Thread[row] == next[i] {
+			out[i].Waits = true
+		}
+	}
 }
 
 // launcherOf notes the thread of work i for a step that has none yet.

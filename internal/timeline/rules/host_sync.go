@@ -20,7 +20,8 @@ GPU was idle. A synchronization after a copy of over 64 KiB to the GPU belongs t
 for copies of over 64 KiB to the host belong to excess_transfer, if that is reported. The fix saves at most what the
 host gains by it (the waits, and the work right after a read of 4 KiB or more), and at most what the GPU waits for
 the host: the smaller of the two must be 2 % of the step. A host that is late anyway hardly waits, however often it
-synchronizes: the rule then reports nothing.`,
+synchronizes: the rule then reports nothing. The wait of a serving engine for the tokens of a decode step belongs
+to decode_host_gap, if that is reported.`,
 	Limits: `
 The rule cannot know whether the value is needed: a loop that ends by it, or a gradient scaler that skips a step by
 it, must wait. Waits in stalled steps only belong to periodic_stall. Waits that end while other work is queued cost
@@ -43,6 +44,9 @@ No synchronizing call and no blocking copy to the host is left in the steps. Lau
 }
 
 func checkHostSync(c *Case, out *Findings) {
+	if g := c.hostGap(); g.isLong(c) && g.waitsForTokens() {
+		return // decode_host_gap has it
+	}
 	excess := c.excess()
 	k := c.costOf(func(w wait) bool { return excess == nil || !readsData(w) })
 	atMost := k.atMost()

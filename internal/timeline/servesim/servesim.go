@@ -10,18 +10,20 @@ import (
 
 // A Load is what is served, and how.
 type Load struct {
-	Engine  string // vllm, vllm-detailed, sglang, trtllm, atom
-	Prompts []int  // tokens of each request's prompt
-	Outputs int    // tokens that each request gets
-	Arrive  int    // a request comes every so many iterations; 0: all at the start
-	Chunk   int    // most prompt tokens of an iteration; 0: any
-	Mixed   bool   // prompts and running requests share an iteration; else prompts go first, alone
-	Graphs  bool   // decoding is launched as a graph
-	Ahead   bool   // the scheduler works while the GPU does: it waits for the tokens of the step before
-	Layers  int    // kernels of a pass are two a layer, and one for the logits
-	Sample  int    // sampling kernels behind the logits, each with a wait; 0: one, without
-	Pads    bool   // graphs exist for batches of 1, 8, 16 …: marks say so where the engine's do
-	KVNs    int64  // each decode step copies a part of the cache from pinned memory for so long; 0: none
+	Engine   string // vllm, vllm-detailed, sglang, trtllm, atom
+	Prompts  []int  // tokens of each request's prompt
+	Outputs  int    // tokens that each request gets
+	Arrive   int    // a request comes every so many iterations; 0: all at the start
+	Chunk    int    // most prompt tokens of an iteration; 0: any
+	Mixed    bool   // prompts and running requests share an iteration; else prompts go first, alone
+	Graphs   bool   // decoding is launched as a graph
+	Ahead    bool   // the scheduler works while the GPU does: it waits for the tokens of the step before
+	CallNs   int64  // of a launch; 0: 5 µs
+	KernelNs int64  // of a layer's kernel with few tokens; 0: 20 µs
+	Layers   int    // kernels of a pass are two a layer, and one for the logits
+	Sample   int    // sampling kernels behind the logits, each with a wait; 0: one, without
+	Pads     bool   // graphs exist for batches of 1, 8, 16 …: marks say so where the engine's do
+	KVNs     int64  // each decode step copies a part of the cache from pinned memory for so long; 0: none
 
 	ScheduleNs int64 // host time between two marks
 	PrepareNs  int64 // host time in a mark before the first launch
@@ -153,14 +155,14 @@ func (r *run) pass(s *Step) {
 		r.call("cudaGraphLaunch", callNs)
 	}
 	for i := range 2*max(r.Layers, 1) + 1 {
-		name, ns := "ampere_gemm_layer", int64(kernelNs)+perTokenNs*tokens
+		name, ns := "ampere_gemm_layer", r.layerNs()+perTokenNs*tokens
 		if i == 2*max(r.Layers, 1) {
 			name, ns = "ampere_gemm_logits", logitsNs
 		} else if i%2 == 1 {
 			name = "flash_fwd_kernel"
 		}
 		if !graph {
-			r.call("cudaLaunchKernel", callNs)
+			r.call("cudaLaunchKernel", max(r.CallNs, callNs))
 		}
 		begin := r.kernel(name, ns)
 		if i == 0 {
@@ -254,4 +256,11 @@ func (r *run) mark(s *Step) string {
 		return fmt.Sprintf("decode[bs=%d/%d tok=%d d=%d]", g, padded(g), g, g)
 	}
 	return fmt.Sprintf("decode[bs=%d tok=%d d=%d]", g, g, g)
+}
+
+func (r *run) layerNs() int64 {
+	if r.KernelNs > 0 {
+		return r.KernelNs
+	}
+	return kernelNs
 }
