@@ -246,7 +246,7 @@ func (k *kinds) tokens(s *Serving) {
 			prefillTokens, prefillNs = prefillTokens+max(0, x.Tokens), prefillNs+all[i].LenNs()
 		}
 	}
-	if v := k.itl(); len(v) > 0 {
+	if v := slices.Sorted(slices.Values(tokenIntervals(k.o.steps))); len(v) > 0 {
 		s.ITL = &Quantiles{stat.Quantile(v, 0.5), stat.Quantile(v, 0.9), stat.Quantile(v, 0.99), len(v)}
 		if said && count[facts.KindVerify] == 0 && tokens > 0 {
 			per := float64(tokens) / (float64(k.totalNs) / 1e9)
@@ -267,30 +267,6 @@ func (k *kinds) tokens(s *Serving) {
 	}
 	s.NotKnown = append(s.NotKnown, "time to first token: queueing, arrival and network are not in a capture; the "+
 		"server's metrics have it")
-}
-
-// itl is the time from one step that gives running requests a token to the next, sorted: what lies between, such as a
-// prefill, makes them wait too. Across a pause, or the end of what was recorded, there is none.
-func (k *kinds) itl() []float64 {
-	gives := func(x *facts.EngineStep) bool { return x.Kind == facts.KindDecode || x.Kind == facts.KindMixed }
-	var out []float64
-	last := -1
-	for i := range k.e.Each {
-		x, s := &k.e.Each[i], k.o.steps.All[i]
-		if gives(x) {
-			if last >= 0 {
-				out = append(out, ms(s.StartNs-k.o.steps.All[last].StartNs))
-			}
-			last = i
-		}
-		if x.Open {
-			last = -1
-		} else if i+1 == len(k.e.Each) && gives(x) && gives(&facts.EngineStep{Batch: facts.Batch{Kind: k.e.Closing}}) {
-			out = append(out, ms(s.LenNs()))
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // medianOf is the median length of closed steps that are accepted, in ms, and how many there are.

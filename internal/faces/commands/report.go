@@ -21,7 +21,8 @@ INPUT is a capture, a folder of captures or a quoted glob. Several inputs, or
 ranks in one recording, are the ranks of one job. A step
 lasts from the first kernel launched inside one step marker to the first kernel
 launched inside the next. Step markers are the ranges that --step-range names;
-else ranges called "step 3" or the like; else the profiler's own; else steps are
+else marks of a serving engine, of which the kind that takes most time counts
+(--kind); else ranges called "step 3" or the like; else the profiler's own; else steps are
 found by the periodicity of launches. First steps that load, compile or tune are
 left out and shown apart.
 
@@ -49,6 +50,7 @@ that costs per step.`,
 		steps := flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not "+
 			"removed")
 		pattern := flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/")
+		kind := flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32")
 		rank := optionalInt(flags, "rank", "only rank `N`, if there are several")
 		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings still cover the whole "+
 			"process")
@@ -72,6 +74,9 @@ that costs per step.`,
 			}
 			stepOpt, err := stepOptions(*steps, *pattern)
 			if err != nil {
+				return err
+			}
+			if err := kindOption(*kind, &stepOpt); err != nil {
 				return err
 			}
 			opt := engine.ReportOptions{Top: view.rows()}

@@ -20,6 +20,9 @@ const (
 	KindOther   StepKind = "other"   // the mark does not say
 )
 
+// StepKinds is all of them, in the order in which people read them.
+var StepKinds = []StepKind{KindPrefill, KindMixed, KindDecode, KindDraft, KindVerify, KindIdle, KindOther}
+
 // NotSaid is a count that a mark does not give.
 const NotSaid int64 = -1
 

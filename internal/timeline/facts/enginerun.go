@@ -11,32 +11,25 @@ import (
 	"lacuna/internal/base/unit"
 )
 
-// fewSteps is how many steps of a kind and size are too few for more than their mean.
-const fewSteps = 5
+// FewSteps is how many steps of a kind and size are too few for more than their mean.
+const FewSteps = 5
 
 // chooseRun looks at one run of steps of one kind: kinds are never averaged together, and rules and replay need time
 // without holes. The kind is the one that takes most time, passes without requests last; of it the size that takes
-// most; of that the run of neighbours that takes most. Where no run of one size has fewSteps, one of any size.
-func (f *Facts) chooseRun(s *Steps) {
+// most; of that the run of neighbours that takes most. Where no run of one size has FewSteps, one of any size. It is
+// false that there are any, if none are of the kind and size that opt asks for.
+func (f *Facts) chooseRun(s *Steps, opt StepOptions) bool {
 	e := s.Engine
-	byKind := make(map[StepKind]int64)
-	for _, g := range e.Groups {
-		if g.Kind != KindIdle {
-			byKind[g.Kind] += g.TotalNs
-		}
-	}
-	head := 0
-	for i, g := range e.Groups { // most time first, so that of equal kinds the first group's wins
-		if byKind[g.Kind] > byKind[e.Groups[head].Kind] {
-			head = i
-		}
+	head := e.headGroup(opt)
+	if head < 0 {
+		return false
 	}
 	e.Head = head
 	g := &e.Groups[head]
 	from, to := longestRun(s, func(i int) bool { return e.Each[i].Group == head })
-	if to-from < fewSteps {
+	if to-from < FewSteps && opt.Bucket == 0 {
 		a, b := longestRun(s, func(i int) bool { return e.Each[i].Kind == g.Kind })
-		if b-a >= fewSteps {
+		if b-a >= FewSteps {
 			from, to = a, b
 		}
 	}
@@ -48,11 +41,31 @@ func (f *Facts) chooseRun(s *Steps) {
 		s.Startup = append(s.Startup, st)
 	}
 	s.First, s.Last = from+run.First, to
-	for _, note := range []string{run.Note, e.runNote(s)} {
+	for _, note := range []string{run.Note, e.runNote(s, opt)} {
 		if note != "" {
 			s.Note = join(s.Note, note)
 		}
 	}
+	return true
+}
+
+// headGroup is the group that a report is on; -1: there is none such as is asked for.
+func (e *EngineSteps) headGroup(opt StepOptions) int {
+	byKind := make(map[StepKind]int64)
+	for _, g := range e.Groups {
+		if g.Kind != KindIdle {
+			byKind[g.Kind] += g.TotalNs
+		}
+	}
+	head := -1
+	for i, g := range e.Groups { // most time first, so that of equal kinds the first group's wins
+		switch {
+		case opt.Kind != "" && g.Kind != opt.Kind, opt.Bucket != 0 && g.Bucket != opt.Bucket:
+		case head < 0, byKind[g.Kind] > byKind[e.Groups[head].Kind]:
+			head = i
+		}
+	}
+	return head
 }
 
 // longestRun is the neighbours among the steps that is accepts which take most time together, of equals the first. A
@@ -77,7 +90,7 @@ func longestRun(s *Steps, is func(i int) bool) (from, to int) {
 }
 
 // runNote says which steps the report is on, where they are not all.
-func (e *EngineSteps) runNote(s *Steps) string {
+func (e *EngineSteps) runNote(s *Steps, opt StepOptions) string {
 	g := &e.Groups[e.Head]
 	n, all := s.Last-s.First, 0
 	for i := range e.Groups {
@@ -95,8 +108,11 @@ func (e *EngineSteps) runNote(s *Steps) string {
 		if all != 1 {
 			what += "s"
 		}
-		notes = append(notes, fmt.Sprintf("budget, lists and findings are of %s %s (the longest run of the kind that "+
-			"takes most time)", of, what))
+		why := "the longest run of the kind that takes most time"
+		if opt.Kind != "" {
+			why = "the longest run of them"
+		}
+		notes = append(notes, fmt.Sprintf("budget, lists and findings are of %s %s (%s)", of, what, why))
 	}
 	if n == 1 && e.Each[s.First].Open {
 		notes = append(notes, "the step ends with its last GPU work: what comes between two steps is not in it")
@@ -158,25 +174,15 @@ func (f *Facts) Outside(s *Steps) Outside {
 	return o
 }
 
-// GroupOf is the group of kind kind with most time whose bucket is at most that large; nil: there is none.
-func (e *EngineSteps) GroupOf(kind StepKind, bucket int64) *EngineGroup {
-	i := slices.IndexFunc(e.Groups, func(g EngineGroup) bool { return g.Kind == kind && g.Bucket == bucket })
-	if i < 0 {
-		return nil
-	}
-	return &e.Groups[i]
-}
-
 // InOrder is the groups by kind and then by size: the order in which people read them.
 func (e *EngineSteps) InOrder() []*EngineGroup {
-	rank := map[StepKind]int{KindPrefill: 0, KindMixed: 1, KindDecode: 2, KindDraft: 3, KindVerify: 4, KindIdle: 5,
-		KindOther: 6}
 	var out []*EngineGroup
 	for i := range e.Groups {
 		out = append(out, &e.Groups[i])
 	}
 	slices.SortStableFunc(out, func(a, b *EngineGroup) int {
-		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Bucket, b.Bucket))
+		return cmp.Or(cmp.Compare(slices.Index(StepKinds, a.Kind), slices.Index(StepKinds, b.Kind)),
+			cmp.Compare(a.Bucket, b.Bucket))
 	})
 	return out
 }

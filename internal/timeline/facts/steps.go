@@ -21,6 +21,17 @@ type StepOptions struct {
 
 	// Latest takes the last window of a capture that was switched off and on again, not the one with most steps.
 	Latest bool
+
+	Kind   StepKind // only an engine's steps of this kind; "": the kind that takes most time
+	Bucket int64    // with Kind: and of this size, as EngineGroup has it; 0: any
+}
+
+// asks is the kind and size asked for, as a call has it.
+func (o *StepOptions) asks() string {
+	if o.Bucket == 0 {
+		return "--kind " + string(o.Kind)
+	}
+	return fmt.Sprintf("--kind %s@%d", o.Kind, o.Bucket)
 }
 
 // Steps is the steps of a capture. A device step lasts from the start of the first kernel or
@@ -105,9 +116,14 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
 		return nil, &StepsError{Asked: "--step-range " + opt.Asked}
 	}
+	if opt.Kind != "" && s.Engine == nil {
+		return nil, &StepsError{Asked: opt.asks()}
+	}
 	if !opt.Pin {
 		if s.Engine != nil {
-			f.chooseRun(s)
+			if !f.chooseRun(s, opt) {
+				return nil, &StepsError{Asked: opt.asks()}
+			}
 		} else {
 			f.dropStartup(s)
 		}
