@@ -22,9 +22,9 @@ ranks in one recording, are the ranks of one job. A step
 lasts from the first kernel launched inside one step marker to the first kernel
 launched inside the next. Step markers are the ranges that --step-range names;
 else marks of a serving engine, of which the kind that takes most time counts
-(--kind); else ranges called "step 3" or the like; else the profiler's own; else steps are
-found by the periodicity of launches. First steps that load, compile or tune are
-left out and shown apart.
+(--kind); else ranges called "step 3" or the like; else the profiler's own; else
+steps are found by the periodicity of launches. First steps that load, compile
+or tune are left out and shown apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
 compute runs), copy (while neither runs) or idle. The parts sum to the step.

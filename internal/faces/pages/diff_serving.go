@@ -47,7 +47,8 @@ func kindRows(d *compare.Difference) []page.Block {
 		rows = append(rows, row(page.T(name), shares, median(0), median(1), change, verdict))
 	}
 	columns := []page.Column{{Head: "kind", Flex: true}, number("% of steps", "% of steps before / after", 2),
-		number("before", "median before, ms", 0), number("after", "median after, ms", 0), number("change", "", 0), {Head: "verdict"}}
+		number("before", "median before, ms", 0), number("after", "median after, ms", 0), number("change", "", 0),
+		{Head: "verdict"}}
 	t := page.Table{Columns: columns, Rows: rows}
 	if more := len(d.Kinds) - maxKinds; more > 0 {
 		t.More = fmt.Sprintf("%d more kinds and sizes, with less time", more)
