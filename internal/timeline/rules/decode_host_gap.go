@@ -11,7 +11,6 @@ var decodeHostGap = Rule{
 	ID:    "decode_host_gap",
 	Title: "Between two decode steps the GPU waits for the scheduler",
 	Since: "0.3",
-	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
 A serving engine gives each running request a token per decode step. Between the last GPU work of a step and the first
 of the next the GPU is idle while the host reads the tokens, keeps its books, schedules, prepares inputs and launches.

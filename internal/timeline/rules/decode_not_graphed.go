@@ -11,7 +11,6 @@ var decodeNotGraphed = Rule{
 	ID:    "decode_not_graphed",
 	Title: "Decode steps launch their kernels one by one",
 	Since: "0.3",
-	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
 A decode step of a serving engine has hundreds of short kernels, the same ones in each step. Launched one by one they
 keep the GPU waiting for the host; engines therefore capture a CUDA graph for each batch size and replay it.

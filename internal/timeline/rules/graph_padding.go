@@ -11,7 +11,6 @@ var graphPadding = Rule{
 	Title:    "Decode graphs have room for more requests than there are",
 	Since:    "0.3",
 	Standing: CostsElse,
-	Needs:    []Need{needWork, needSteps},
 	Doc: `
 A CUDA graph of a decode step is captured for one batch size. An engine runs a batch in the next larger graph: the
 kernels compute rows that nobody asked for. Some engines mark both sizes.

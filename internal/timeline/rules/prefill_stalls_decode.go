@@ -12,7 +12,6 @@ var prefillStallsDecode = Rule{
 	Title:    "Prompts make running requests wait",
 	Since:    "0.3",
 	Standing: CostsElse,
-	Needs:    []Need{needWork, needSteps},
 	Doc: `
 Prompts are read in steps of their own, or in the same steps in which running requests get their tokens. Either way
 the running requests wait longer for a token than in plain decode steps.

@@ -12,7 +12,6 @@ var samplingSlow = Rule{
 	ID:    "sampling_slow",
 	Title: "Sampling tokens takes long after the logits",
 	Since: "0.3",
-	Needs: []Need{needWork, needCalls, needSteps},
 	Doc: `
 A decode step of a serving engine ends with a product of matrices that makes the logits; behind it tokens are sampled
 from them. That is a few kernels and one small copy: 1 to 3 % of a step. Penalties, logprobs, filters by sorting and

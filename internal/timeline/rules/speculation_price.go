@@ -11,7 +11,6 @@ var speculationPrice = Rule{
 	Title:    "What a round of speculative decoding costs",
 	Since:    "0.3",
 	Standing: CostsElse,
-	Needs:    []Need{needWork, needSteps},
 	Doc: `
 Speculative decoding drafts tokens with a small model and verifies them in one pass of the large one. A round takes
 longer than a plain decode step and gives one token or more.
