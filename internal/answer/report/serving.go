@@ -344,3 +344,17 @@ func (o *one) outside() *OutsidePart {
 	}
 	return out
 }
+
+// kindsDiffer says whether the steps looked at of several inputs are engine steps of different kinds or sizes.
+func kindsDiffer(steps []*facts.Steps) bool {
+	seen := make(map[string]bool)
+	for _, s := range steps {
+		name := ""
+		if s.Engine != nil {
+			g := &s.Engine.Groups[s.Engine.Head]
+			name = KindName(string(g.Kind), g.Bucket)
+		}
+		seen[name] = true
+	}
+	return len(seen) > 1
+}
