@@ -250,3 +250,10 @@ func servingLacks(s *report.Serving) (out []page.Text) {
 	}
 	return out
 }
+
+// endUnknown says whether the engine's steps that the report is on end with their last GPU work, since nothing follows.
+func endUnknown(r *report.Report) bool {
+	return slices.ContainsFunc(r.Steps.Kinds, func(k report.StepKind) bool {
+		return k.Kind == r.Steps.Kind && k.Bucket == r.Steps.Bucket && k.Open == k.Count
+	})
+}

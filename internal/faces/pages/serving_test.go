@@ -55,3 +55,18 @@ func servingReport() *report.Report {
 func TestServingGoldens(t *testing.T) {
 	pagetest.Goldens(t, "serving", Report(servingReport(), nil, Detail{}))
 }
+
+// A step with none behind it is not all that there is: what lies between two steps may be worth fixing.
+func TestNoAllClearOfOneStep(t *testing.T) {
+	r := servingReport()
+	r.Budget, r.Profiler = report.Budget{Compute: 10}, &report.Profiler{}
+	r.Steps.Kinds = []report.StepKind{{Kind: "decode", Bucket: 32, Count: 1, Open: 1}}
+	want := "No fix with a known gain was found. How long the GPU waits between two steps is not in this capture."
+	if got := afterAllWords(r).String(); got != want {
+		t.Errorf("says %q, want %q", got, want)
+	}
+	r.Steps.Kinds[0].Open = 0
+	if got := afterAllWords(r).String(); got == want {
+		t.Errorf("says %q of a step with one behind it", got)
+	}
+}
