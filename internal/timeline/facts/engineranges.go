@@ -255,15 +255,16 @@ func (f *Facts) isEngineMark(name string) bool {
 	return e != nil && e.Weak
 }
 
-// engineMarksFor is the engine's marks where they mark the steps: before any other marker, and those that say nothing
-// of an iteration only before the profiler's.
-func (f *Facts) engineMarksFor(chosen *regexp.Regexp, other StepSource) *EngineMarks {
+// foundByEngine fills s with the steps of an engine's marks, where they mark the steps: before any other marker, and
+// those that say nothing of an iteration only before the profiler's.
+func (f *Facts) foundByEngine(s *Steps, chosen *regexp.Regexp) bool {
 	if chosen != nil {
-		return nil
+		return false
 	}
 	e := f.EngineMarks()
-	if e != nil && e.Weak && other != StepsProfilerStep && other != StepsNone {
-		return nil
+	if e == nil || e.Weak && s.Source != StepsProfilerStep && s.Source != StepsNone {
+		return false
 	}
-	return e
+	f.stepsByEngine(s, e)
+	return true
 }

@@ -40,6 +40,7 @@ func (o *StepOptions) asks() string {
 type Steps struct {
 	Source  StepSource
 	Marker  string          // what the markers are called
+	Engine  *EngineSteps    // what a serving engine says of All; nil: its marks are not the steps
 	Device  bool            // whether All is device steps; else host steps
 	All     []interval.Span // every step
 	First   int             // the steps looked at are All[First:Last]
@@ -50,7 +51,6 @@ type Steps struct {
 	Busiest Lane            // the stream that the steps are anchored on
 	Pinned  bool            // First and Last were asked for by position
 	Note    string          // what a reader must know, or ""
-	Engine  *EngineSteps    // what a serving engine says of All; nil: its marks are not the steps
 }
 
 // A StartupStep is a first step that is not like the later ones, and why.
@@ -116,17 +116,11 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
 		return nil, &StepsError{Asked: "--step-range " + opt.Asked}
 	}
-	if opt.Kind != "" && s.Engine == nil {
+	if s.Engine == nil && opt.Kind != "" || s.Engine != nil && !opt.Pin && !f.chooseRun(s, opt) {
 		return nil, &StepsError{Asked: opt.asks()}
 	}
 	if !opt.Pin {
-		if s.Engine != nil {
-			if !f.chooseRun(s, opt) {
-				return nil, &StepsError{Asked: opt.asks()}
-			}
-		} else {
-			f.dropStartup(s)
-		}
+		f.dropStartup(s)
 		f.keepWindow(s, opt.Latest)
 		f.dropUnrecorded(s)
 		return s, nil
@@ -160,9 +154,8 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 	m := f.markers(chosen)
 	s := &Steps{Source: m.Source, Marker: m.Name, Busiest: f.Busiest()}
-	switch e := f.engineMarksFor(chosen, m.Source); {
-	case e != nil:
-		f.stepsByEngine(s, e)
+	switch {
+	case f.foundByEngine(s, chosen):
 	case len(m.Spans) > 0:
 		f.stepsByMarkers(s, m.Spans)
 	default:
