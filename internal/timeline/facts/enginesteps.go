@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -258,25 +259,34 @@ func (f *Facts) hostEngineSteps(s *Steps, marks []EngineMark) {
 	s.Engine.measureGroups(s.All)
 }
 
-// firstsOn is firstsIn, where marks whose work is all on other streams of the device have the first of these.
+// firstsOn is the start of the first kernel or graph on lane that was launched inside each of marks, which do not
+// overlap; of marks whose work is all on other streams of the device, the first of these; or noFirst.
 func (f *Facts) firstsOn(lane Lane, marks []interval.Span) []int64 {
-	out := f.firstsIn(lane, marks)
-	if !slices.Contains(out, noFirst) {
-		return out
+	t, w := f.Trace, f.Work()
+	out, others := make([]int64, len(marks)), make([]int64, len(marks))
+	for i := range out {
+		out[i], others[i] = noFirst, noFirst
 	}
-	w := f.Work()
-	others := make(map[Lane]bool)
-	for i := range w.Len() {
-		if l := (Lane{w.Device[i], w.Stream[i]}); w.Kind[i].IsCompute() && l.Device == lane.Device && l != lane {
-			others[l] = true
+	for i, call := range w.Call { // in order of start: the first that is found is the first
+		if call == NoCall || !w.Kind[i].IsCompute() || w.Device[i] != lane.Device {
+			continue
+		}
+		at := t.Calls.StartNs[call]
+		k := sort.Search(len(marks), func(k int) bool { return marks[k].EndNs > at })
+		if k == len(marks) || !marks[k].Contains(at) {
+			continue
+		}
+		first := &others[k]
+		if w.Stream[i] == lane.Stream {
+			first = &out[k]
+		}
+		if *first == noFirst {
+			*first = w.StartNs[i]
 		}
 	}
-	missing := slices.Clone(out)
-	for l := range others {
-		for i, ns := range f.firstsIn(l, marks) {
-			if missing[i] == noFirst && ns != noFirst && (out[i] == noFirst || ns < out[i]) {
-				out[i] = ns
-			}
+	for i := range out {
+		if out[i] == noFirst {
+			out[i] = others[i]
 		}
 	}
 	return out
