@@ -92,8 +92,11 @@ func (f *Facts) keepOutermost(e *EngineMarks, all []EngineMark) {
 			threads = append(threads, th)
 		}
 		if n := len(list); n > 0 && m.StartNs < list[n-1].EndNs {
-			list[n-1].learn(&m)
-			continue
+			if !list[n-1].Open {
+				list[n-1].learn(&m)
+				continue
+			}
+			list[n-1].EndNs = m.StartNs // never closed: what comes behind it is not in it
 		}
 		byThread[th] = append(list, m)
 	}
@@ -146,11 +149,12 @@ func (m *EngineMark) learn(inner *EngineMark) {
 	}
 }
 
-// countKernels notes how many kernels a thread launched in each of its marks, and sums their time.
+// countKernels notes how many kernels a thread launched in each of its marks on the device that steps are anchored on,
+// and sums their time.
 func (f *Facts) countKernels(th model.ThreadRow, marks []EngineMark) (ns int64) {
-	t, w := f.Trace, f.Work()
+	t, w, device := f.Trace, f.Work(), f.Busiest().Device
 	for i, call := range w.Call {
-		if call == NoCall || t.Calls.Thread[call] != th {
+		if call == NoCall || t.Calls.Thread[call] != th || w.Device[i] != device {
 			continue
 		}
 		at := t.Calls.StartNs[call]
