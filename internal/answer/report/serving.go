@@ -1,7 +1,9 @@
 package report
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/stat"
 	"lacuna/internal/timeline/facts"
@@ -357,4 +359,18 @@ func kindsDiffer(steps []*facts.Steps) bool {
 		seen[name] = true
 	}
 	return len(seen) > 1
+}
+
+// frontEnd is in the name of a capture that vLLM's front end makes of itself.
+const frontEnd = ".async_llm."
+
+// frontEnds warns of captures of an engine's front end: what the GPUs did is in those of its workers.
+func frontEnds(in []*facts.Facts) (out []string) {
+	for _, f := range in {
+		if name := filepath.Base(f.Trace.Info.Path); strings.Contains(name, frontEnd) && f.Work().Len() == 0 {
+			out = append(out, "a capture of a serving engine's front end, which launches no GPU work: those of its "+
+				"workers are made beside it (*rank0*): "+name)
+		}
+	}
+	return out
 }

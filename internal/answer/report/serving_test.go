@@ -114,3 +114,20 @@ func TestNotServing(t *testing.T) {
 		t.Errorf("serving %+v, steps %+v", r.Serving, r.Steps)
 	}
 }
+
+// A front end's capture has no GPU work, and says where there is some; that of a worker is none, whatever its name.
+func TestFrontEnd(t *testing.T) {
+	for events, want := range map[string]int{
+		"info path=a/host_1.async_llm.2.pt.trace.json\nop 0+10 a\n":               1,
+		"info path=a/host_1.async_llm.2.pt.trace.json\nop 0+10 a\nkernel 3+5 a\n": 0,
+		"info path=a/rank0.2.pt.trace.json\nop 0+10 a\n":                          0,
+	} {
+		trace, err := evtext.Parse(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := frontEnds([]*facts.Facts{facts.Of(trace)}); len(got) != want {
+			t.Errorf("%q: %v", events, got)
+		}
+	}
+}

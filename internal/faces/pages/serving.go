@@ -8,6 +8,7 @@ import (
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
+	"lacuna/internal/timeline/facts"
 )
 
 // engineNames is what people call the engines.
@@ -54,7 +55,7 @@ func serving(r *report.Report) []page.Block {
 // kindTable is a row for each kind and size.
 func kindTable(r *report.Report) page.Block {
 	kinds, more := mostTime(r.Steps.Kinds, maxKinds)
-	longest, opens := 0.0, 0
+	longest, opens, few := 0.0, 0, false
 	for _, k := range kinds {
 		longest = max(longest, k.P99Ms)
 		opens += k.Open
@@ -77,8 +78,12 @@ func kindTable(r *report.Report) page.Block {
 		if k.GPUMs > 0 {
 			graphs = unit.Percent(k.GraphShare)
 		}
+		p50, p90, p99 := f(k.P50Ms), f(k.P90Ms), f(k.P99Ms)
+		if k.Count < facts.FewSteps {
+			p50, p90, p99, few = "-", "-", "-", true
+		}
 		rows = append(rows, row(name, unit.FormatCount(int64(k.Count)), unit.Percent(k.ShareOfGPU), f(k.MeanMs),
-			f(k.P50Ms), f(k.P90Ms), f(k.P99Ms), f(k.Budget.Compute), f(k.Budget.CommExposed), f(k.Budget.Copy),
+			p50, p90, p99, f(k.Budget.Compute), f(k.Budget.CommExposed), f(k.Budget.Copy),
 			f(k.Budget.Idle), gap, graphs))
 	}
 	columns := []page.Column{{Head: "kind", Flex: true}, number("steps", "", 0), number("% of time", "", 5),
@@ -96,6 +101,9 @@ func kindTable(r *report.Report) page.Block {
 	if opens > 0 {
 		t.Notes = append(t.Notes, page.T("A step with nothing behind it ends with its last GPU work: its host gap is "+
 			"not known (-)."))
+	}
+	if few {
+		t.Notes = append(t.Notes, page.T(fmt.Sprintf("Quantiles are of %d steps or more.", facts.FewSteps)))
 	}
 	return t
 }
