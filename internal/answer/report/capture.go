@@ -26,6 +26,9 @@ func addCapture(c *Capture, o *one, file, name string) {
 	for _, l := range t.Losses.All() {
 		c.Losses = append(c.Losses, Loss{string(l.Code), l.Count, l.Example})
 	}
+	u := o.f.Unrecorded()
+	c.UnrecordedLaunches += u.Launches
+	c.UnrecordedWaitMs += float64(u.WaitNs) / 1e6
 	c.warn(file, t.Warnings)
 	c.warn(name, slices.Concat(o.f.Trust().Warnings(&t.Info), o.narrow()))
 }
@@ -118,7 +121,16 @@ func abstained(all []*one) []Abstained {
 			"kernels and copies of a GPU",
 			"a capture on an NVIDIA or AMD GPU"})
 	case noWork:
-		out = append(out, Abstained{"budget", AnswerLacks, "the capture has no GPU work: what a GPU did is unknown",
+		why := "the capture has no GPU work: what a GPU did is unknown"
+		var u facts.Unrecorded
+		for _, o := range all {
+			x := o.f.Unrecorded()
+			u.Launches, u.WaitNs = u.Launches+x.Launches, u.WaitNs+x.WaitNs
+		}
+		if u.Any() {
+			why = "a GPU worked, but none of its kernels and copies were recorded"
+		}
+		out = append(out, Abstained{"budget", AnswerLacks, why,
 			"kernels and copies",
 			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})
 	case none(func(t *model.Trace) bool { return t.Calls.Len() > 0 }):

@@ -192,6 +192,10 @@ type Capture struct {
 	Dropped  int64    `json:"dropped"`
 	Losses   []Loss   `json:"losses"`
 	Warnings []string `json:"warnings"`
+
+	// Of a capture without any GPU work, what shows that a GPU worked all the same.
+	UnrecordedLaunches int     `json:"unrecorded_launches,omitempty"` // calls that launch kernels or graphs
+	UnrecordedWaitMs   float64 `json:"unrecorded_wait_ms,omitempty"`  // how long the host waited for the device
 }
 
 // Loss is something that was met and could not be kept.

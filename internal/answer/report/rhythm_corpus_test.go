@@ -3,7 +3,7 @@ package report
 import (
 	"math"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"lacuna/internal/base/golden"
@@ -13,9 +13,22 @@ import (
 	"lacuna/internal/timeline/model"
 )
 
-// TestRhythmAgreesWithMarkers hides the step markers of captures that have them: the rhythm of the launches must
+// TestRhythmAgreesWithMarkers hides all ranges of captures that have step markers: the rhythm of the launches must
 // give steps of the same length, or none. Its first steps are as long as the markers' within the spread of short loops.
 func TestRhythmAgreesWithMarkers(t *testing.T) {
+	agreesWithMarkers(t, func(string) bool { return true }, facts.StepsPeriodicity)
+}
+
+// TestRangesAgreeWithMarkers hides the step markers alone: what the program and its framework mark besides must give
+// steps of the same length, or none.
+func TestRangesAgreeWithMarkers(t *testing.T) {
+	agreesWithMarkers(t, func(name string) bool {
+		return facts.IsStepName(name) || facts.IsProfilerStep(name)
+	}, facts.StepsPeriodicity, facts.StepsAnnotation, facts.StepsNVTX)
+}
+
+func agreesWithMarkers(t *testing.T, hidden func(name string) bool, sources ...facts.StepSource) {
+	t.Helper()
 	var files []string
 	for _, name := range []string{"nsys.sqlite.zst", "torch.json.gz"} {
 		some, _ := filepath.Glob(filepath.Join(golden.Corpus(t), "system/*/*", name))
@@ -35,7 +48,7 @@ func TestRhythmAgreesWithMarkers(t *testing.T) {
 		}
 		wantNs := want.Window().LenNs() / int64(len(want.Steady()))
 		f = open(t, file)
-		hideMarkers(f.Trace)
+		hideRanges(f.Trace, hidden)
 		got, err := f.Steps()
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -46,7 +59,7 @@ func TestRhythmAgreesWithMarkers(t *testing.T) {
 			continue
 		}
 		gotNs := got.Window().LenNs() / int64(len(got.Steady()))
-		if off := float64(gotNs-wantNs) / float64(wantNs); got.Source != facts.StepsPeriodicity ||
+		if off := float64(gotNs-wantNs) / float64(wantNs); !slices.Contains(sources, got.Source) ||
 			math.Abs(off) > tolerance {
 			t.Errorf("%s: %s gives steps of %d ns, the markers of %d ns (%+.1f %%)", file, got.Source, gotNs, wantNs,
 				100*off)
@@ -69,12 +82,12 @@ func open(t *testing.T, file string) *facts.Facts {
 	return facts.Of(trace)
 }
 
-// hideMarkers renames what marks a step, so that only what the program launches is left.
-func hideMarkers(trace *model.Trace) {
-	plain := trace.Strings.Intern("something")
+// hideRanges makes ranges what nobody looks at: the framework's own.
+func hideRanges(trace *model.Trace, hidden func(name string) bool) {
+	plain := trace.Strings.Intern("aten::something")
 	for i, id := range trace.Ranges.Name {
-		if name := trace.Strings.Text(id); facts.IsStepName(name) || strings.HasPrefix(name, "ProfilerStep") {
-			trace.Ranges.Name[i] = plain
+		if hidden(trace.Strings.Text(id)) {
+			trace.Ranges.Name[i], trace.Ranges.Kind[i] = plain, model.RangeAnnotation
 		}
 	}
 }

@@ -49,6 +49,9 @@ func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
 func headline(r *report.Report) page.Text {
 	step, s := r.Budget.StepMs(), r.Steps
 	if step <= 0 || s.Count == 0 {
+		if text := unrecorded(r); text != nil {
+			return page.Join(page.T("No step in this capture."), text)
+		}
 		return page.T("No GPU activity and no step in this capture.")
 	}
 	digits := unit.MsDigits(step)
@@ -80,6 +83,9 @@ func whereItGoes(r *report.Report) page.Text {
 	b, step := r.Budget, r.Budget.StepMs()
 	share := func(ms float64) page.Text { return page.Num(unit.Percent(ms/step) + " %") }
 	if b.Compute+b.CommExposed+b.Copy <= 0 {
+		if text := unrecorded(r); text != nil {
+			return text
+		}
 		return page.T(" No GPU activity.")
 	}
 	s := page.Sayf(" GPU busy %s%s, idle %s", share(b.Compute+b.CommExposed+b.Copy), busyWith(r), share(b.Idle))
@@ -95,6 +101,25 @@ func whereItGoes(r *report.Report) page.Text {
 		return page.Join(s, page.Sayf(" (%s launch-bound: the host %s).", part, causes[0].words))
 	}
 	return page.Join(s, page.Sayf(" (%s while the host %s).", part, causes[0].words))
+}
+
+// unrecorded says that a GPU worked of which nothing was recorded, if the host's calls show it.
+func unrecorded(r *report.Report) page.Text {
+	n, waitMs := r.Capture.UnrecordedLaunches, r.Capture.UnrecordedWaitMs
+	var signs []page.Text
+	if n == 1 {
+		signs = append(signs, page.T("1 launch call"))
+	} else if n > 0 {
+		signs = append(signs, page.Sayf("%s launch calls", unit.FormatCount(int64(n))))
+	}
+	if waitMs > 0 {
+		signs = append(signs, page.Sayf("the host waited %s for the device",
+			page.Num(unit.Fixed(waitMs, unit.MsDigits(waitMs))+" ms")))
+	}
+	if len(signs) == 0 {
+		return nil
+	}
+	return page.Sayf(" Kernels were not recorded: %s.", page.List(signs, ", and "))
 }
 
 // worthNaming is the least share of a step that is named beside a larger one.

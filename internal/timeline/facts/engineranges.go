@@ -269,6 +269,10 @@ func (f *Facts) foundByEngine(s *Steps, chosen *regexp.Regexp) bool {
 	if e == nil || e.Weak && s.Source != StepsProfilerStep && s.Source != StepsNone {
 		return false
 	}
-	f.stepsByEngine(s, e)
+	before := *s
+	if f.stepsByEngine(s, e); len(s.All) == 0 {
+		*s = before
+		return false
+	}
 	return true
 }

@@ -111,6 +111,7 @@ func (g *EngineGroup) Size() string {
 func (f *Facts) stepsByEngine(s *Steps, marks *EngineMarks) {
 	e := &EngineSteps{Engine: marks.Engine, Weak: marks.Weak}
 	s.Source, s.Marker, s.Engine, s.Note = StepsEngine, marks.Engine, e, marks.Note
+	s.markerRows = nil // those of other markers; the engine's marks are known by their names
 	spans := make([]interval.Span, len(marks.Marks))
 	for i, m := range marks.Marks {
 		spans[i] = m.Span

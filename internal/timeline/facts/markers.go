@@ -44,15 +44,17 @@ func IsProfilerStep(name string) bool { return profilerStep.MatchString(name) }
 // Markers is the ranges that mark steps, ordered by start.
 type Markers struct {
 	Source StepSource
-	Name   string // what they are called: the word that they begin with
-	Rows   []uint32
+	Name   string   // what they are called: the word that they begin with
+	Rows   []uint32 // the ranges; nil where Spans are the time from one sign of a turn to the next
 	Spans  []interval.Span
+	Note   string // what a reader must know of them, or ""
 }
 
 // Markers finds the step markers. chosen, if not nil, picks ranges by name instead.
 func (f *Facts) markers(chosen *regexp.Regexp) Markers {
 	if chosen != nil {
-		return f.markersOf(StepsNVTX, func(_ model.RangeKind, name string) bool { return chosen.MatchString(name) })
+		rows := f.markerRows(func(_ model.RangeKind, name string) bool { return chosen.MatchString(name) })
+		return f.markersAt(StepsNVTX, f.outermost(f.oneProcess(rows)))
 	}
 	for _, try := range []struct {
 		source StepSource
@@ -67,15 +69,15 @@ func (f *Facts) markers(chosen *regexp.Regexp) Markers {
 		}},
 		{StepsProfilerStep, func(k model.RangeKind, name string) bool { return IsProfilerStep(name) }},
 	} {
-		if m := f.markersOf(try.source, try.is); len(m.Spans) > 0 {
-			return m
+		if m := f.markersAt(try.source, f.oneProcess(f.oneFamily(f.markerRows(try.is)))); len(m.Spans) > 0 {
+			return f.insideOne(m)
 		}
 	}
-	return Markers{Source: StepsNone}
+	return f.loopMarkers()
 }
 
-// markersOf collects the closed ranges that is accepts. Names are judged once each.
-func (f *Facts) markersOf(source StepSource, is func(model.RangeKind, string) bool) Markers {
+// markerRows is the closed ranges that is accepts. Names are judged once each.
+func (f *Facts) markerRows(is func(model.RangeKind, string) bool) []uint32 {
 	t := f.Trace
 	judged := make(map[model.StringID]map[model.RangeKind]bool)
 	var rows []uint32
@@ -95,7 +97,12 @@ func (f *Facts) markersOf(source StepSource, is func(model.RangeKind, string) bo
 			rows = append(rows, uint32(i))
 		}
 	}
-	rows = f.oneProcess(f.oneFamily(rows))
+	return rows
+}
+
+// markersAt is the markers that rows of Ranges are.
+func (f *Facts) markersAt(source StepSource, rows []uint32) Markers {
+	t := f.Trace
 	m := Markers{Source: source}
 	for _, r := range rows {
 		s := interval.Span{StartNs: t.Ranges.StartNs[r], EndNs: t.Ranges.EndNs(int(r))}
@@ -105,9 +112,26 @@ func (f *Facts) markersOf(source StepSource, is func(model.RangeKind, string) bo
 		m.Rows, m.Spans = append(m.Rows, r), append(m.Spans, s)
 	}
 	if len(rows) > 0 {
-		m.Name = family(t.Strings.Text(t.Ranges.Name[rows[0]]))
+		m.Name = f.markerName(rows)
 	}
 	return m
+}
+
+// markerName is what markers are called: one name without its last number, several with a * where they count.
+func (f *Facts) markerName(rows []uint32) string {
+	t := f.Trace
+	first := t.Strings.Text(t.Ranges.Name[rows[0]])
+	name := family(first)
+	for _, r := range rows {
+		other := t.Strings.Text(t.Ranges.Name[r])
+		if family(other) == name {
+			continue
+		}
+		if familyKey(other) == familyKey(first) {
+			return familyKey(first)
+		}
+	}
+	return name
 }
 
 // family is a marker's name without its number.
@@ -121,6 +145,34 @@ func (f *Facts) oneFamily(rows []uint32) []uint32 {
 		cover[family(t.Strings.Text(t.Ranges.Name[r]))] += max(t.Ranges.DurNs[r], 0)
 	}
 	return mostOf(rows, cover, func(r uint32) string { return family(t.Strings.Text(t.Ranges.Name[r])) })
+}
+
+// maxAtOnce is the share of the time of markers on several threads in which more than one may be open: above it the
+// threads work at the same time, each on steps of its own.
+const maxAtOnce = 0.25
+
+// outermost keeps the ranges that do not lie within another one of them on their thread, and those of one thread
+// where several work at the same time: names that were asked for may differ in more than a number.
+func (f *Facts) outermost(rows []uint32) []uint32 {
+	t := f.Trace
+	cover, end := make(map[model.ThreadRow]int64), make(map[model.ThreadRow]int64)
+	var out []uint32
+	var spans []interval.Span
+	var sumNs int64
+	for _, r := range rows {
+		th, span := t.Ranges.Thread[r], interval.Span{StartNs: t.Ranges.StartNs[r], EndNs: t.Ranges.EndNs(int(r))}
+		if last, seen := end[th]; seen && span.EndNs <= last {
+			continue
+		}
+		end[th] = span.EndNs
+		cover[th] += span.LenNs()
+		sumNs += span.LenNs()
+		out, spans = append(out, r), append(spans, span)
+	}
+	if float64(sumNs-interval.UnionSorted(spans).TotalNs()) <= maxAtOnce*float64(sumNs) {
+		return out
+	}
+	return mostOf(out, cover, func(r uint32) model.ThreadRow { return t.Ranges.Thread[r] })
 }
 
 // oneProcess keeps the markers of one process where several mark steps: of two ranks in one

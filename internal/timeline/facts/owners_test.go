@@ -27,15 +27,15 @@ kernel c1 x4 500us+50us gemm
 kernel c2 x3 600us+50us add`, "aten::mm aten::add"},
 		{"no operators: the innermost range, whose counter does not matter", `
 range 0+300 train
-range 10+50 batch 7 of 9
-range 80+50 batch 8 of 9
-range 150+50 batch 9 of 9
+range 10+50 part 7 of 9
+range 80+50 part 8 of 9
+range 150+50 part 9 of 9
 call c1 20+10 cudaLaunchKernel
 call c2 90+10 cudaLaunchKernel
 call c3 220+10 cudaLaunchKernel
 kernel c1 500+50 a
 kernel c2 600+50 b
-kernel c3 700+50 c`, "batch * of * batch * of * train"},
+kernel c3 700+50 c`, "part * of * part * of * train"},
 	} {
 		f := of(t, strings.TrimSpace(test.events)+"\n")
 		var got []string

@@ -37,6 +37,7 @@ type period struct {
 	names  []uint32 // small numbers for their names
 	edges  []int32  // positions in lane where pieces begin; the last one only ends the piece before it
 	median int      // kernels in the usual piece
+	parts  string   // what ranges call the pieces, if that is parts of a model
 }
 
 // piece is the names of a piece, counted from 0.
@@ -74,6 +75,10 @@ func (f *Facts) stepsByPeriod(s *Steps) {
 		for _, n := range byCount[c] {
 			p := &period{lane: lane, names: names, edges: at[n]}
 			if !p.alike(seen) || !f.isLoop(p, seen) {
+				if p.parts != "" {
+					s.Note = "no step markers; the launches that repeat are parts of a model, " + p.parts +
+						": the capture is taken as one step"
+				}
 				continue
 			}
 			if pause := f.medianPauseNs(lane, p.edges); pause > bestPauseNs {

@@ -12,7 +12,9 @@ import (
 //
 //   - Enough repeats, and it is what the capture is about.
 //   - Each step is launched by calls of its own: pieces of one graph launch are none.
-//   - No operator, and no range that recurs, holds several pieces: it would be the step.
+//   - No operator, and no range that recurs, holds several pieces: it would be the step. No range tells of each piece
+//     that it is another part of a model.
+//   - An optimizer that runs in some of the pieces runs in each.
 //   - What follows the last piece is part of a piece. Where it is not, the repetition has ended in the
 //     capture, as that of layers does, and is believed only if the host takes part in every piece.
 func (f *Facts) isLoop(p *period, seen []int32) bool {
@@ -20,10 +22,12 @@ func (f *Facts) isLoop(p *period, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || !f.coversWork(p) || f.heldByRange(calls) {
+	if !distinct || !f.coversWork(p) || f.heldByRange(calls) || f.updatesUnevenly(p) ||
+		p.ends(seen) && !f.hostTakesPart(p) {
 		return false
 	}
-	return !p.ends(seen) || f.hostTakesPart(p)
+	p.parts = f.partsOf(calls)
+	return p.parts == ""
 }
 
 // edgeCalls is the known launches of the pieces' first kernels, in order, and whether they are different ones.
@@ -59,7 +63,8 @@ func (f *Facts) WorkShare(span interval.Span) float64 {
 }
 
 // heldByRange says whether something on the launching thread encloses several of calls: an operator,
-// or a range whose name does so again and again. A range that does it once may be the whole run.
+// or a range whose name does so again and again, one after the other. A range that does it once may be the whole run,
+// and one within another of its name was not closed.
 func (f *Facts) heldByRange(calls []int32) bool {
 	t := f.Trace
 	starts := make(map[model.ThreadRow][]int64)
@@ -77,17 +82,18 @@ func (f *Facts) heldByRange(calls []int32) bool {
 			return true
 		}
 	}
-	once := make(map[model.StringID]bool)
+	until := make(map[model.StringID]int64) // when the first one of a name that holds several has ended
 	names := f.RangeNames()
 	for i, th := range t.Ranges.Thread {
 		if t.Ranges.DurNs[i] == model.OpenDurNs || !holds(th, t.Ranges.StartNs[i], t.Ranges.EndNs(i)) {
 			continue
 		}
 		name := names[t.Ranges.Name[i]]
-		if once[name] {
+		if end, seen := until[name]; seen && t.Ranges.StartNs[i] >= end {
 			return true
+		} else if !seen {
+			until[name] = t.Ranges.EndNs(i)
 		}
-		once[name] = true
 	}
 	return false
 }

@@ -51,6 +51,8 @@ type Steps struct {
 	Busiest Lane            // the stream that the steps are anchored on
 	Pinned  bool            // First and Last were asked for by position
 	Note    string          // what a reader must know, or ""
+
+	markerRows []uint32 // the ranges that are markers, if any are
 }
 
 // A StartupStep is a first step that is not like the later ones, and why.
@@ -121,6 +123,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	}
 	if !opt.Pin {
 		f.dropStartup(s)
+		f.noteCaptured(s)
 		f.keepWindow(s, opt.Latest)
 		f.dropUnrecorded(s)
 		return s, nil
@@ -153,16 +156,18 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 // findSteps tries the markers, then the periodicity of the launches, then takes the capture as one step.
 func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 	m := f.markers(chosen)
-	s := &Steps{Source: m.Source, Marker: m.Name, Busiest: f.Busiest()}
+	s := &Steps{Source: m.Source, Marker: m.Name, Note: m.Note, Busiest: f.Busiest(), markerRows: m.Rows}
 	switch {
 	case f.foundByEngine(s, chosen):
 	case len(m.Spans) > 0:
 		f.stepsByMarkers(s, m.Spans)
 	default:
 		f.stepsByPeriod(s)
+		if len(s.All) == 0 {
+			f.stepsByCalls(s)
+		}
 	}
 	if len(s.All) == 0 {
-		s.Engine, s.Marker = nil, ""
 		f.oneStep(s)
 	}
 	s.Last = len(s.All)
@@ -171,7 +176,7 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 
 // stepsByMarkers anchors device steps on markers.
 func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
-	firsts := f.firstsIn(s.Busiest, marks)
+	firsts := f.firstsOf(s, marks)
 	var edges []int64
 	for i, m := range marks {
 		if i > 0 {
@@ -186,12 +191,11 @@ func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
 	case len(edges) >= 2:
 		s.Device, s.All, s.Markers = true, between(edges), s.Markers[:len(edges)-1]
 	case len(edges) == 1:
-		s.Device, s.All = true, []interval.Span{{StartNs: edges[0], EndNs: f.lastWorkIn(s.Markers[0], edges[0])}}
-		s.Note = "one step marker launches GPU work: that step is taken to the end of its last GPU work"
+		f.singleStep(s, interval.Span{StartNs: edges[0], EndNs: f.lastWorkIn(s.Markers[0], edges[0])})
 	case len(marks) >= 2:
 		s.All, s.Markers = between(startsOf(marks)), marks[:len(marks)-1]
 		if f.Work().Len() > 0 {
-			s.Note = "no kernel is launched inside the step markers: steps are those of the host"
+			s.Note = join(s.Note, "no kernel is launched inside the step markers: steps are those of the host")
 		}
 	default:
 		s.All, s.Markers = marks, marks
@@ -219,9 +223,33 @@ func between(edges []int64) []interval.Span {
 // event.
 const noFirst = math.MinInt64
 
-// firstsIn is the start of the first kernel or graph on lane that was launched inside each of
+// firstsOf is where device steps begin: on the busiest stream or, where the work of marks changes from stream to
+// stream so that this one serves only some of them, on any stream of its device.
+func (f *Facts) firstsOf(s *Steps, marks []interval.Span) []int64 {
+	one := f.firstsIn(marks, func(l Lane) bool { return l == s.Busiest })
+	if n := found(one); n < len(marks) {
+		any := f.firstsIn(marks, func(l Lane) bool { return l.Device == s.Busiest.Device })
+		if float64(n) < minBusyTurns*float64(found(any)) {
+			s.Note = join(s.Note, "the work of the steps is on changing streams: a step begins on any of them")
+			return any
+		}
+	}
+	return one
+}
+
+func found(firsts []int64) int {
+	n := 0
+	for _, ns := range firsts {
+		if ns != noFirst {
+			n++
+		}
+	}
+	return n
+}
+
+// firstsIn is the start of the first kernel or graph on one of the lanes that was launched inside each of
 // marks, or noFirst. marks are ordered by start and may overlap.
-func (f *Facts) firstsIn(lane Lane, marks []interval.Span) []int64 {
+func (f *Facts) firstsIn(marks []interval.Span, on func(Lane) bool) []int64 {
 	t, w := f.Trace, f.Work()
 	out := make([]int64, len(marks))
 	for i := range out {
@@ -231,7 +259,7 @@ func (f *Facts) firstsIn(lane Lane, marks []interval.Span) []int64 {
 	type launch struct{ callNs, startNs int64 }
 	var launches []launch
 	for i := range w.Len() {
-		if w.Kind[i].IsCompute() && w.Call[i] != NoCall && (Lane{w.Device[i], w.Stream[i]}) == lane {
+		if w.Kind[i].IsCompute() && w.Call[i] != NoCall && on(Lane{w.Device[i], w.Stream[i]}) {
 			launches = append(launches, launch{t.Calls.StartNs[w.Call[i]], w.StartNs[i]})
 		}
 	}
@@ -275,7 +303,9 @@ func (f *Facts) oneStep(s *Steps) {
 			span.EndNs = max(span.EndNs, end)
 		}
 		s.Device, s.All = true, []interval.Span{f.inWindow(span)}
-		s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
+		if s.Note == "" {
+			s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
+		}
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"lacuna/internal/timeline/model"
@@ -25,9 +26,32 @@ const (
 	RangeMarker // a step marker
 )
 
-// RangeClasses says of each range who made it.
+// RangeClasses says of each range who made it, and which are step markers.
 func (f *Facts) RangeClasses() []RangeClass {
 	return f.kept.rangeClasses.of(f, func(f *Facts) []RangeClass {
+		out := f.rangeMakers()
+		s, err := f.Steps()
+		if err != nil || len(s.markerRows) == 0 {
+			return out
+		}
+		names := f.Trace.Ranges.Name
+		marks := make(map[model.StringID]bool, len(s.markerRows))
+		for _, r := range s.markerRows {
+			marks[names[r]] = true
+		}
+		out = slices.Clone(out)
+		for i, id := range names {
+			if marks[id] {
+				out[i] = RangeMarker
+			}
+		}
+		return out
+	})
+}
+
+// rangeMakers is the same by names alone: of step markers, those that are called so.
+func (f *Facts) rangeMakers() []RangeClass {
+	return f.kept.rangeMakers.of(f, func(f *Facts) []RangeClass {
 		t := f.Trace
 		byName := judge(&t.Strings, func(name string) RangeClass {
 			switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/unit"
 	"lacuna/internal/timeline/facts"
@@ -87,11 +88,15 @@ func stepsNotes(s *facts.Steps) []string {
 }
 
 func stepSourceText(s *facts.Steps) string {
+	marker := s.Marker
+	if marker != "" && !strings.Contains(marker, "*") {
+		marker += "*"
+	}
 	switch s.Source {
 	case facts.StepsNVTX:
-		return "NVTX ranges " + s.Marker + "*"
+		return "NVTX ranges " + marker
 	case facts.StepsAnnotation:
-		return "annotations " + s.Marker + "*"
+		return strings.TrimSpace("annotations " + marker)
 	case facts.StepsProfilerStep:
 		return "ProfilerStep annotations"
 	}
