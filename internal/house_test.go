@@ -38,7 +38,7 @@ var floors = [][]string{
 }
 
 // helpers are imported by tests only.
-var helpers = []string{"golden", "page/pagetest", "pages/samples"}
+var helpers = []string{"golden", "page/pagetest", "pages/samples", "servesim"}
 
 // long is the files over maxLines that may be, each with its reason.
 var long = map[string]string{}

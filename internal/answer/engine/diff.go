@@ -21,17 +21,25 @@ type DiffOptions struct {
 // Diff says what changed between two sets of runs, each a file, a directory or a glob. Where the two are not
 // comparable the difference says so (Comparable); that they have nothing in common is an error.
 func Diff(ctx context.Context, before, after string, opt DiffOptions) (*compare.Difference, error) {
-	runs := OpenRuns(opt.Open)
-	var sides [2][]*compare.Capture
-	for i, arg := range []string{before, after} {
-		side, err := runs.Side(ctx, arg, opt.Kernel[i])
-		if err != nil {
-			return nil, err
+	runs, sides, err := readSides(ctx, before, after, opt)
+	if err != nil {
+		return nil, err
+	}
+	note := ""
+	if opt.Open.Steps.Kind == "" && !opt.Open.Steps.Pin {
+		if kind, bucket, ok := sameKind(sides[0], sides[1]); ok {
+			note = kindNote(sides[0], sides[1], kind, bucket)
+			opt.Open.Steps.Kind, opt.Open.Steps.Bucket = kind, bucket
+			if runs, sides, err = readSides(ctx, before, after, opt); err != nil {
+				return nil, err
+			}
 		}
-		sides[i] = side
 	}
 	d := compare.Diff(sides[0], sides[1], opt.Compare)
 	d.Warnings = append(d.Warnings, runs.Said()...)
+	if note != "" {
+		d.Warnings = append(d.Warnings, note)
+	}
 	if opt.Predicted != nil {
 		if err := d.Hold(opt.Predicted); err != nil {
 			return nil, &PredictedError{err}
@@ -41,6 +49,19 @@ func Diff(ctx context.Context, before, after string, opt DiffOptions) (*compare.
 		return nil, &NothingInCommonError{before, after, measured(sides[0]), measured(sides[1])}
 	}
 	return d, nil
+}
+
+// readSides reads the runs of both sides.
+func readSides(
+	ctx context.Context, before, after string, opt DiffOptions,
+) (runs *Runs, sides [2][]*compare.Capture, err error) {
+	runs = OpenRuns(opt.Open)
+	for i, arg := range []string{before, after} {
+		if sides[i], err = runs.Side(ctx, arg, opt.Kernel[i]); err != nil {
+			return nil, sides, err
+		}
+	}
+	return runs, sides, nil
 }
 
 // NotComparable says why the two sides of a difference cannot be held against each other; nil: they can.

@@ -87,6 +87,12 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	r.TopSyncs = slowest.topSyncs(opt.Top)
 	r.Gaps = slowest.longestGaps(opt.Top)
 	r.Inside = slowest.inside()
+	r.Capture.warn("", frontEnds(in))
+	r.Serving = slowest.serving(&r.Steps)
+	if len(steps) > 1 && kindsDiffer(steps) {
+		r.Steps.Note = joinNotes(r.Steps.Note, "the inputs are on engine steps of different kinds or sizes: means over "+
+			"them say little; --kind takes one")
+	}
 	said, err := judged()
 	if err != nil {
 		return nil, err

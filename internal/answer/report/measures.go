@@ -37,6 +37,7 @@ func Measures(f *facts.Facts) (*measure.Run, error) {
 	m.ranges()
 	m.memory()
 	m.conditions()
+	m.kinds()
 	m.run.Sort()
 	return m.run, nil
 }

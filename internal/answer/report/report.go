@@ -23,6 +23,7 @@ type Report struct {
 	Gaps       []Gap       `json:"gaps"`
 	// Communication is what each process group communicates; nil: no communication.
 	Communication []Communication `json:"communication,omitempty"`
+	Serving       *Serving        `json:"serving,omitempty"` // nil: no serving engine marks the steps
 
 	Profiler *Profiler `json:"profiler,omitempty"` // nil: the capture cannot be replayed
 	Findings []Finding `json:"findings"`
@@ -56,7 +57,7 @@ type GPU struct {
 // Steps describes the steps that the budget is taken over.
 type Steps struct {
 	Count        int        `json:"count"`
-	Source       string     `json:"source"` // nvtx, annotation, profiler_step, periodicity, none
+	Source       string     `json:"source"` // engine, nvtx, annotation, profiler_step, periodicity, none
 	Basis        string     `json:"basis"`  // device, host
 	WindowMs     [2]float64 `json:"window_ms"`
 	MeanMs       float64    `json:"mean_ms"` // of several inputs: over all devices, the sum of the budget's parts
@@ -68,6 +69,14 @@ type Steps struct {
 	EachMs       []float64  `json:"each_ms"` // every steady step, in order
 	// what a reader must know, such as "no step markers: the capture is one step"
 	Note string `json:"note,omitempty"`
+
+	// of steps that a serving engine marks:
+	Engine    string     `json:"engine,omitempty"` // vllm, sglang, trtllm, atom, other
+	Kind      string     `json:"kind,omitempty"`   // of the steps that the budget is taken over
+	Bucket    int64      `json:"bucket,omitempty"` // the largest batch, or number of tokens, of that kind's group
+	Size      string     `json:"size,omitempty"`   // the same in words: "batch 17 to 32"
+	Kinds     []StepKind `json:"kinds,omitempty"`  // all engine steps, by kind and size
+	OutsideMs *float64   `json:"outside_ms,omitempty"`
 }
 
 // Startup is a first step that was left out, and why.

@@ -73,6 +73,7 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 				"output `FORMAT`: text, json, markdown, junit, sarif, github or gitlab"),
 			also:    flags.StringArray("also", nil, "also write `FORMAT=FILE`, such as junit=junit.xml"),
 			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
+			kind:    flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32"),
 			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
 			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
@@ -91,10 +92,10 @@ func checkFormats() []string {
 }
 
 type checkCall struct {
-	baseline, store, config, inconclusive, save, format, steps, pattern *string
-	limits, budgets, measures, same, also                               *[]string
-	force, calibrate                                                    *bool
-	rank                                                                *int
+	baseline, store, config, inconclusive, save, format, steps, kind, pattern *string
+	limits, budgets, measures, same, also                                     *[]string
+	force, calibrate                                                          *bool
+	rank                                                                      *int
 }
 
 func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
@@ -104,6 +105,9 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	}
 	steps, err := stepOptions(*c.steps, *c.pattern)
 	if err != nil {
+		return err
+	}
+	if err := kindOption(*c.kind, &steps); err != nil {
 		return err
 	}
 	config, err := readConfig(*c.config)

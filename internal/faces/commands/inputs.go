@@ -91,6 +91,23 @@ func stepOptions(steps, pattern string) (engine.StepOptions, error) {
 	return opt, nil
 }
 
+// kindOption understands --kind NAME[@SIZE].
+func kindOption(kind string, opt *engine.StepOptions) error {
+	if kind == "" {
+		return nil
+	}
+	name, size, sized := strings.Cut(kind, "@")
+	if err := oneOf("--kind", name, engine.StepKinds()); err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(size, 10, 64)
+	if sized && (err != nil || n <= 0) {
+		return errCall("--kind %s: want a kind of step and a size behind it, such as decode@32", kind)
+	}
+	*opt = engine.OfKind(*opt, name, n)
+	return nil
+}
+
 // compileRange makes a pattern of NAME, which is the whole of a range's name, or of /REGEXP/, which is looked for in
 // it.
 func compileRange(pattern string) (*regexp.Regexp, error) {

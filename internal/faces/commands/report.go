@@ -22,10 +22,11 @@ INPUT is a capture, a folder of captures or a quoted glob. Several inputs, or
 ranks in one recording, are the ranks of one job. A step
 lasts from the first kernel launched inside one step marker to the first kernel
 launched inside the next. Step markers are the ranges that --step-range names;
-else ranges called "step 3" or the like; else the profiler's own; else ranges
-that repeat like turns of a loop, or what PyTorch marks in each turn (optimizer,
-data loader); else steps are found by the periodicity of launches. First steps
-that load, compile or tune are left out and shown apart.
+else marks of a serving engine, of which the kind that takes most time counts
+(--kind); else ranges called "step 3" or the like; else the profiler's own; else
+ranges that repeat like turns of a loop, or what PyTorch marks in each turn
+(optimizer, data loader); else steps are found by the periodicity of launches.
+First steps that load, compile or tune are left out and shown apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
 compute runs), copy (while neither runs) or idle. The parts sum to the step.
@@ -51,6 +52,7 @@ that costs per step.`,
 		steps := flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are not "+
 			"removed")
 		pattern := flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/")
+		kind := flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32")
 		rank := optionalInt(flags, "rank", "only rank `N`, if there are several")
 		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings still cover the whole "+
 			"process")
@@ -74,6 +76,9 @@ that costs per step.`,
 			}
 			stepOpt, err := stepOptions(*steps, *pattern)
 			if err != nil {
+				return err
+			}
+			if err := kindOption(*kind, &stepOpt); err != nil {
 				return err
 			}
 			opt := engine.ReportOptions{Top: view.rows()}

@@ -53,6 +53,7 @@ capture.
 			steps: flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded; start-up steps are "+
 				"not removed"),
 			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
+			kind:    flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32"),
 			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
 		return call.run
@@ -65,6 +66,7 @@ type whatifCall struct {
 	list           *bool
 	format         *string
 	steps, pattern *string
+	kind           *string
 	rank           *int
 }
 
@@ -81,6 +83,9 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	}
 	opt, err := stepOptions(*c.steps, *c.pattern)
 	if err != nil {
+		return err
+	}
+	if err := kindOption(*c.kind, &opt); err != nil {
 		return err
 	}
 	x, of, err := env.openJob(args, opt, *c.rank).WhatIf(ctx, *c.changes)

@@ -32,6 +32,7 @@ func Diff(d *compare.Difference, next []page.Advice) *page.Page {
 	p.Add(explained(d)...)
 	p.Add(diffFindings(d)...)
 	p.Add(sheets(d)...)
+	p.Add(kindRows(d)...)
 	p.Add(movedMeasures(d)...)
 	p.Add(kernelRows(d)...)
 	p.Add(operatorRows(d)...)
@@ -77,7 +78,11 @@ func sideWords(s compare.Side) page.Text {
 		text = page.Sayf("%s; %s", text, s.GPU)
 	}
 	if s.Steps > 0 {
-		text = page.Sayf("%s; %s", text, unit.Plural(s.Steps, "step"))
+		what := "step"
+		if s.Kind != "" {
+			what = s.Kind + " step"
+		}
+		text = page.Sayf("%s; %s", text, unit.Plural(s.Steps, what))
 	}
 	return text
 }

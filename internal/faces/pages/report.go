@@ -29,6 +29,7 @@ func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
 	if r.Budget.StepMs() > 0 {
 		p.Add(budget(r)...)
 		p.Add(stepSeries(r.Steps)...)
+		p.Add(serving(r)...)
 	}
 	p.Add(findings(r, d)...)
 	p.Add(joinedKernels(r, d)...)
@@ -56,24 +57,21 @@ func headline(r *report.Report) page.Text {
 	}
 	digits := unit.MsDigits(step)
 	ms := func(v float64) string { return unit.Fixed(v, digits) }
-	what := "A step"
-	if s.Basis == "host" {
-		what = "A step of the host"
-	}
+	what := whatStep(s)
 	mean := page.Num(ms(s.MeanMs) + " ms")
 	var length page.Text
 	switch {
 	case s.Source == "none":
 		length = page.Sayf("The capture covers %s.", page.Num(ms(step)+" ms"))
 	case s.Count == 1:
-		length = page.Sayf("%s takes %s (one step%s).", what, mean, foundBy(s.Source))
+		length = page.Sayf("%s takes %s (one step%s).", what, mean, foundBy(s))
 	default:
 		slowest := ""
 		if len(r.Inputs) > 1 {
 			slowest = "slowest " + inputWord(r.Inputs) + ": "
 		}
 		length = page.Sayf("%s takes %s (%smedian %s, p10 %s, p90 %s; %s steps%s).", what, mean, slowest,
-			ms(s.MedianMs), ms(s.P10Ms), ms(s.P90Ms), unit.FormatCount(int64(s.Count)), foundBy(s.Source))
+			ms(s.MedianMs), ms(s.P10Ms), ms(s.P90Ms), unit.FormatCount(int64(s.Count)), foundBy(s))
 	}
 	return page.Join(length, whereItGoes(r))
 }
@@ -156,16 +154,21 @@ func busyWith(r *report.Report) page.Text {
 }
 
 // foundBy says how the steps were found, where the report's note does not.
-func foundBy(source string) string {
-	if source == "periodicity" {
+func foundBy(s report.Steps) string {
+	switch s.Source {
+	case "periodicity":
 		return ""
+	case "engine":
+		return " by " + engineWords(s.Engine)
 	}
-	return " by " + sourceWords(source)
+	return " by " + sourceWords(s.Source)
 }
 
 // sourceWords names what marks the steps.
 func sourceWords(source string) string {
 	switch source {
+	case "engine":
+		return "marks of a serving engine"
 	case "nvtx":
 		return "NVTX ranges"
 	case "annotation":

@@ -137,6 +137,9 @@ func afterAllWords(r *report.Report) page.Text {
 	case r.Steps.Source == "none":
 		return page.Join(page.T("No rule found something to fix. Most rules compare steps, and nothing marks a step in "+
 			"this capture."), left)
+	case endUnknown(r):
+		return page.Join(page.T("No fix with a known gain was found."), left, page.T(" How long the GPU waits between "+
+			"two steps is not in this capture."))
 	case left != nil:
 		return page.Join(page.T("No fix with a known gain was found."), whyUnsure(r), left)
 	}

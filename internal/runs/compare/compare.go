@@ -27,6 +27,8 @@ type Difference struct {
 	Explained  []Cause    `json:"explained"`    // parts of the change of the step, most first; they sum to it
 	// of the step: those that moved, then what is inconclusive, then the rest
 	Measures  []Change       `json:"measures"`
+	Kinds     []KindChange   `json:"kinds,omitempty"` // steps of a serving engine, by kind and size
+	Mix       *MixChange     `json:"at_mix_of_before,omitempty"`
 	Kernels   []KernelChange `json:"kernels"`
 	Operators []PathChange   `json:"operators"`
 	Sheets    []KernelSheet  `json:"kernel_sheets,omitempty"` // of kernel reports: what moved inside each kernel
@@ -58,7 +60,8 @@ type Side struct {
 	Runs  []string `json:"runs"`
 	Tools []string `json:"tools"` // that watched them; "": none
 	GPU   string   `json:"gpu"`
-	Steps int      `json:"steps"` // of all runs
+	Steps int      `json:"steps"`                  // of all runs
+	Kind  string   `json:"kind_of_step,omitempty"` // of a serving engine: decode@32
 }
 
 // A Change is one measure before and after. Percentages are of before.
@@ -121,6 +124,7 @@ func Diff(before, after []*Capture, opt Options) *Difference {
 	d.Comparable = len(d.WhyNot) == 0
 	c.step(d)
 	c.measures(d)
+	c.kinds(d)
 	c.kernels(d)
 	c.operators(d)
 	c.explain(d)
@@ -153,6 +157,7 @@ func sideOf(list []*Capture) Side {
 		s.Runs = append(s.Runs, c.Run.Name)
 		s.Tools = append(s.Tools, c.Run.Tool)
 		s.GPU = cmp.Or(s.GPU, c.Run.Machine.GPU)
+		s.Kind = cmp.Or(s.Kind, c.Run.StepKind)
 		if m := c.Run.Find("step"); m != nil {
 			s.Steps += len(m.Samples)
 		}

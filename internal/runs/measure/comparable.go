@@ -70,6 +70,7 @@ func machineFields() []field {
 		}},
 		{"CUDA", func(r *Run) string { return r.Machine.CUDA }},
 		{"clocks", func(r *Run) string { return r.Machine.Clocks }},
+		{"kind of step", func(r *Run) string { return r.StepKind }},
 	}
 }
 

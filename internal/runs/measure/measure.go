@@ -21,6 +21,10 @@ type Run struct {
 	Labels     []Pair      // commit, branch, and what the user adds; in the order of their names
 	Profile    string      // the profile that the measures are from, or that goes with them; "" none
 	Measures   []Measure   // in the order of their names
+
+	// StepKind is of which kind and size the steps are that a serving engine marks: "decode@32". "" is not known, and
+	// equals anything: runs of different kinds of steps cannot be compared.
+	StepKind string
 }
 
 // A Machine is what must be equal for two runs to be comparable. "" is not known, and equals anything.
@@ -62,8 +66,9 @@ func (b Better) String() string { return betterNames[b] }
 //
 // Names are: step; kernel:NAME, op:NAME, range:NAME (ms of each per step); launches, copies (a step);
 // gpu_busy (share of the step); comm_exposed, idle, copy, compute (ms of the step); copied (bytes a step);
-// peak_memory (bytes); of a kernel report kernel:NAME:duration, :registers, :spills, :occupancy,
-// :dram_bytes, :sm, :memory (speed of light); and whatever a program measures of itself.
+// peak_memory (bytes); of a serving engine KIND_ms@SIZE (ms of its steps of a kind and size, such as decode_ms@32)
+// and itl (ms between two tokens of a running request); of a kernel report kernel:NAME:duration, :registers,
+// :spills, :occupancy, :dram_bytes, :sm, :memory (speed of light); and whatever a program measures of itself.
 type Measure struct {
 	Name    string
 	Unit    string // "ms", "bytes", "count", "share", "%", or the program's own

@@ -15,6 +15,7 @@ type StepSource string
 
 // The sources of steps.
 const (
+	StepsEngine       StepSource = "engine" // marks of a serving engine
 	StepsNVTX         StepSource = "nvtx"
 	StepsAnnotation   StepSource = "annotation"
 	StepsProfilerStep StepSource = "profiler_step"

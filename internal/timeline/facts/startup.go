@@ -37,6 +37,9 @@ var startupRanges = regexp.MustCompile(`(?i)torchdynamo|_compile_|inductor.*comp
 
 // dropStartup sets s.First behind the start-up steps.
 func (f *Facts) dropStartup(s *Steps) {
+	if s.Engine != nil {
+		return // chooseRun has, of steps of one kind
+	}
 	n := len(s.All)
 	evidence := f.startupEvidence(s)
 	k := 0

@@ -21,6 +21,17 @@ type StepOptions struct {
 
 	// Latest takes the last window of a capture that was switched off and on again, not the one with most steps.
 	Latest bool
+
+	Kind   StepKind // only an engine's steps of this kind; "": the kind that takes most time
+	Bucket int64    // with Kind: and of this size, as EngineGroup has it; 0: any
+}
+
+// asks is the kind and size asked for, as a call has it.
+func (o *StepOptions) asks() string {
+	if o.Bucket == 0 {
+		return "--kind " + string(o.Kind)
+	}
+	return fmt.Sprintf("--kind %s@%d", o.Kind, o.Bucket)
 }
 
 // Steps is the steps of a capture. A device step lasts from the start of the first kernel or
@@ -29,6 +40,7 @@ type StepOptions struct {
 type Steps struct {
 	Source  StepSource
 	Marker  string          // what the markers are called
+	Engine  *EngineSteps    // what a serving engine says of All; nil: its marks are not the steps
 	Device  bool            // whether All is device steps; else host steps
 	All     []interval.Span // every step
 	First   int             // the steps looked at are All[First:Last]
@@ -106,6 +118,9 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
 		return nil, &StepsError{Asked: "--step-range " + opt.Asked}
 	}
+	if s.Engine == nil && opt.Kind != "" || s.Engine != nil && !opt.Pin && !f.chooseRun(s, opt) {
+		return nil, &StepsError{Asked: opt.asks()}
+	}
 	if !opt.Pin {
 		f.dropStartup(s)
 		f.noteCaptured(s)
@@ -132,6 +147,9 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 		return nil, &StepsError{asked, n}
 	}
 	s.First, s.Last, s.Pinned = first, last, true
+	if s.Engine != nil {
+		s.Engine.pinned(s)
+	}
 	return s, nil
 }
 
@@ -140,6 +158,7 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 	m := f.markers(chosen)
 	s := &Steps{Source: m.Source, Marker: m.Name, Note: m.Note, Busiest: f.Busiest(), markerRows: m.Rows}
 	switch {
+	case f.foundByEngine(s, chosen):
 	case len(m.Spans) > 0:
 		f.stepsByMarkers(s, m.Spans)
 	default:

@@ -55,7 +55,7 @@ func (f *Facts) rangeMakers() []RangeClass {
 		t := f.Trace
 		byName := judge(&t.Strings, func(name string) RangeClass {
 			switch {
-			case IsStepName(name), IsProfilerStep(name):
+			case IsStepName(name), IsProfilerStep(name), f.isEngineMark(name):
 				return RangeMarker
 			case frameworkRange.MatchString(name):
 				return RangeFramework

@@ -22,7 +22,8 @@ host gains by it (the waits, what it does to make them, the work right after a r
 until the GPU has work again), and at most what the GPU waits for the host: the smaller of the two must be 2 % of the
 step. Where the waits themselves and the work after them are less than that, the replay decides: the finding is listed
 if its fix gains 2 % of the step by what follows. A host that is late anyway gains nothing, however often it
-synchronizes.`,
+synchronizes. The wait of a serving engine for the tokens of a decode step belongs to decode_host_gap, if that is
+reported.`,
 	Limits: `
 The rule cannot know whether the value is needed: a loop that ends by it, or a gradient scaler that skips a step by
 it, must wait. Waits in stalled steps only belong to periodic_stall. Waits that end while other work is queued cost
@@ -45,6 +46,9 @@ No synchronizing call and no blocking copy to the host is left in the steps. Lau
 }
 
 func checkHostSync(c *Case, out *Findings) {
+	if g := c.hostGap(); g.isLong(c) && g.waitsForTokens() {
+		return // decode_host_gap has it
+	}
 	excess := c.excess()
 	k := c.costOf(func(w wait) bool { return excess == nil || !readsData(w) })
 	atMost := k.atMost()

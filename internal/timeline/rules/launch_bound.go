@@ -22,7 +22,8 @@ allocation or other work. Typical: hundreds of kernels of a few microseconds per
 Threshold: the GPU is idle in this way for 5 % of the step (XProf calls 3 % of launching moderate and 15 % high),
 and the host's time for launching alone is longer than the GPU's time for the work. Otherwise the host would run
 ahead, and the cause is what it loses by waiting (host_sync), allocating (allocator_churn) or loading
-(input_pipeline). Kernels of a CUDA graph are launched by one call and do not count.`,
+(input_pipeline). Kernels of a CUDA graph are launched by one call and do not count. Decode steps of a serving engine
+belong to decode_not_graphed.`,
 	Limits: `
 Profilers slow every launch: under torch.profiler with shapes a loop may look launch-bound although it is not. The
 predicted gain therefore comes from the replay without profiler overhead. Graphs need fixed shapes and no
@@ -63,6 +64,9 @@ const (
 func checkLaunchBound(c *Case, out *Findings) {
 	s := c.starved()
 	launching := s.of(facts.CauseLaunch)
+	if _, _, ok := c.notGraphed(); ok {
+		return // decode_not_graphed has it
+	}
 	if launching.share() < minLaunchShare || !launching.usual() {
 		return
 	}

@@ -107,8 +107,8 @@ func (c *Case) waits() []wait {
 			st.copy = -1
 		}
 	}
-	c.memo.waits = out
-	return out
+	c.memo.waits = c.withinSteps(out)
+	return c.memo.waits
 }
 
 // copyKind is the direction of a copy, given by its row of Work.
