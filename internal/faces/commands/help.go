@@ -24,13 +24,13 @@ var helpCommand = Command{
 				return err
 			}
 			if len(args) == 0 {
-				return env.write(func(w io.Writer) error { return writeText(w, env.rootManual(*format)) })
+				return env.writePaged(func(w io.Writer) error { return writeText(w, env.rootManual(*format)) })
 			}
 			t, err := env.lookup(args)
 			if err != nil {
 				return err
 			}
-			return env.write(func(w io.Writer) error { return writeText(w, t.manual(*format)) })
+			return env.writePaged(func(w io.Writer) error { return writeText(w, t.manual(*format)) })
 		}
 	},
 }

@@ -106,6 +106,7 @@ type reportView struct {
 	verbose   *bool
 	explain   *[]string
 	abstained *bool
+	short     func(env *Env, format string) bool
 }
 
 // reportFlags declares the flags that say how a report is printed.
@@ -117,6 +118,7 @@ func reportFlags(flags *pflag.FlagSet) *reportView {
 		verbose:   flags.BoolP("verbose", "v", false, "show every finding in full"),
 		explain:   flags.StringSlice("explain", nil, "show the findings of `RULE` in full"),
 		abstained: flags.Bool("abstained", false, "list everything that could not be judged"),
+		short:     shortFlag(flags, "verbose", "explain", "abstained", "limit"),
 	}
 }
 
@@ -149,6 +151,6 @@ func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error
 			env.remark("--explain %s: no such finding here%s", name, whyRuleAbstained(r, name))
 		}
 	}
-	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained}
+	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained, Short: v.short(env, *v.format)}
 	return env.show(*v.format, pages.Report(r, next, detail), r)
 }

@@ -46,6 +46,23 @@ func speedOfLight(k *kernelreport.Kernel) []page.Block {
 		Blocks: []page.Block{page.Meters{Rows: rows}}}}
 }
 
+// shortSpeed is compute and memory only.
+func shortSpeed(k *kernelreport.Kernel) []page.Block {
+	for _, s := range speedOfLight(k) {
+		s := s.(page.Section)
+		for _, b := range s.Blocks {
+			var rows []page.Meter
+			for _, row := range b.(page.Meters).Rows {
+				if !row.Inner {
+					rows = append(rows, row)
+				}
+			}
+			return []page.Block{page.Meters{Rows: rows}}
+		}
+	}
+	return nil
+}
+
 // stalls is what warps wait for, by the names of ncu.
 func stalls(k *kernelreport.Kernel) []page.Block {
 	if len(k.StallParts) == 0 {
