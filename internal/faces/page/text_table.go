@@ -21,7 +21,8 @@ type grid struct {
 	rows    [][]string
 	keep    []int // the columns shown
 	widths  []int
-	dropped []string // heads of the others, in their order
+	left    []int    // the others
+	dropped []string // their heads
 }
 
 func (t *text) table(x Table) {
@@ -35,6 +36,7 @@ func (t *text) table(x Table) {
 	} else {
 		g.drop(t.Columns())
 	}
+	g.distinguish(t.Layout)
 	margin := 0
 	if !x.Wide {
 		margin = 2
@@ -215,24 +217,59 @@ func (g *grid) drop(width int) {
 // a third of the page, since names that end after a few letters tell nothing.
 func leastText(width int) int { return max(24, width/3) }
 
-// shrink makes the columns fit into width. First texts are shortened, the widest first, down to
-// leastText; then columns of numbers go, the last first; then texts are shortened as far as it takes.
+// shrink makes the columns fit into width. First texts are shortened, the widest first, down to leastText; then columns
+// go by their own order, then texts are shortened for those that have none; then columns of numbers go, the last first;
+// then texts are shortened as far as it takes.
 func (g *grid) shrink(width int) {
 	least := leastText(width)
+	ordered := slices.ContainsFunc(g.columns, func(c Column) bool { return c.Drop > 0 })
 	for over := g.total() - width; over > 0; over = g.total() - width {
 		if at := g.widest(least); at >= 0 {
 			g.widths[at] -= min(over, g.widths[at]-max(least, g.secondWidest(at)))
 			continue
 		}
+		if at := g.lessWanted(); at >= 0 {
+			g.dropAt(at)
+			continue
+		}
+		if ordered && least > leastWanted { // the columns that are wanted most are left: names give way
+			least = leastWanted
+			continue
+		}
 		if at := g.lastNumber(); at >= 0 {
-			g.dropped = append([]string{g.columns[g.keep[at]].short()}, g.dropped...)
-			g.keep = append(g.keep[:at:at], g.keep[at+1:]...)
+			g.dropAt(at)
 			continue
 		}
 		if least == 1 {
 			break // more columns of text than the page has room for: line cuts
 		}
 		least = 1
+	}
+}
+
+// leastWanted is the least width of a text beside numbers that are wanted more.
+const leastWanted = 12
+
+// lessWanted is the position in keep of the column that goes first by its own order, or -1.
+func (g *grid) lessWanted() int {
+	at := -1
+	for k, i := range g.keep {
+		if d := g.columns[i].Drop; d > 0 && (at < 0 || d > g.columns[g.keep[at]].Drop) {
+			at = k
+		}
+	}
+	return at
+}
+
+// dropAt leaves the column at a position in keep out, and says so.
+func (g *grid) dropAt(at int) {
+	i := g.keep[at]
+	g.keep = slices.Delete(g.keep, at, at+1)
+	g.left = append(g.left, i)
+	slices.Sort(g.left)
+	g.dropped = g.dropped[:0]
+	for _, i := range g.left {
+		g.dropped = append(g.dropped, g.columns[i].short())
 	}
 }
 

@@ -42,10 +42,11 @@ Rows are ordered by start; of equal ones kernels come before copies and memsets.
 		{"Strm", unit.ID, "CUDA stream"},
 		{"Name", unit.Text, "name of the kernel, or as the argument asks; kind of the copy"},
 	},
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartLaunchConfig | model.PartCopies,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAGPUTrace,
+	KernelNames: "Name",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartLaunchConfig | model.PartCopies,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAGPUTrace,
 }
 
 // memKindNames is how NVIDIA calls kinds of memory; unknown ones have no name.

@@ -27,10 +27,11 @@ operators the named range, with the largest part of Time. Most Time first.`,
 		{"Operator", unit.Text, "who launches it"},
 		{"Name", unit.Text, "demangled name"},
 	},
-	Needs:   stepNeeds,
-	Spares:  stepSpares,
-	BySteps: true,
-	Fill:    fillKernels,
+	KernelNames: "Name",
+	Needs:       stepNeeds,
+	Spares:      stepSpares,
+	BySteps:     true,
+	Fill:        fillKernels,
 }
 
 // A kernelSum is what the steps have of a kernel launched by one owner.
