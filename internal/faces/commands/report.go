@@ -151,6 +151,7 @@ func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error
 			env.remark("--explain %s: no such finding here%s", name, whyRuleAbstained(r, name))
 		}
 	}
-	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained, Short: v.short(env, *v.format)}
+	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained,
+		Short: v.short(env, *v.format)}
 	return env.show(*v.format, pages.Report(r, next, detail), r)
 }

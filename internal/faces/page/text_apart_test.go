@@ -15,7 +15,8 @@ func TestFitApart(t *testing.T) {
 		"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_execute_kernel__5x_cublas",
 		"Kernel2<cutlass_80_simt_sgemm_128x256_8x4_nt_align1>", "gemm",
 		"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize256x64x8_stage3_execute_kernel__5x_cublas", // the same again
-		strings.Repeat("核", 30) + "一" + strings.Repeat("核", 30), strings.Repeat("核", 30) + "二" + strings.Repeat("核", 30),
+		strings.Repeat("核", 30) + "一" + strings.Repeat("核", 30),
+		strings.Repeat("核", 30) + "二" + strings.Repeat("核", 30),
 	}
 	for _, ascii := range []bool{false, true} {
 		for width := 24; width < 100; width++ {
@@ -44,8 +45,9 @@ func TestFitApart(t *testing.T) {
 
 // Columns that a wide table wants least go first, then names give way, then the last numbers go.
 func TestWantedColumnsStay(t *testing.T) {
-	columns := []Column{{Head: "Op"}, {Head: "Calls", Right: true, Drop: 2}, {Head: "Busy (ms)", Short: "Busy", Right: true},
-		{Head: "GFLOP", Right: true}, {Head: "Peak", Drop: 4}, {Head: "Shapes"}}
+	columns := []Column{{Head: "Op"}, {Head: "Calls", Right: true, Drop: 2},
+		{Head: "Busy (ms)", Short: "Busy", Right: true}, {Head: "GFLOP", Right: true},
+		{Head: "Peak", Drop: 4}, {Head: "Shapes"}}
 	row := Row("aten::convolution_backward_of_something", "12", "117.346", "137.439", "fp32",
 		"[[4096, 4096], [4096, 4096], [], []]")
 	for width, want := range map[int]string{

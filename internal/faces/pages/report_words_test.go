@@ -22,8 +22,8 @@ func TestAbstainedLines(t *testing.T) {
 	if lines = abstainedLines(sampleReport().Abstained, true); len(lines) != 6 {
 		t.Errorf("asked for all: %d lines", len(lines))
 	}
-	twice := []report.Abstained{{Rule: "a", Missing: "steps", Reason: "one"}, {Rule: "b", Missing: "steps", Reason: "two"},
-		{Rule: "a", Missing: "steps", Reason: "three"}}
+	twice := []report.Abstained{{Rule: "a", Missing: "steps", Reason: "one"},
+		{Rule: "b", Missing: "steps", Reason: "two"}, {Rule: "a", Missing: "steps", Reason: "three"}}
 	if got := page.List(abstainedLines(twice, false), "\n").String(); got !=
 		"Not judged: a and b (need steps). --abstained shows why." {
 		t.Errorf("one need, three reasons: %s", got)

@@ -64,8 +64,8 @@ func TestKernelNamesAreShort(t *testing.T) {
 	table := &tables.Table{Name: "x", KernelNames: "Name", Columns: []tables.Column{{Name: "Name", Unit: unit.Text},
 		{Name: "Range", Unit: unit.Text}}}
 	rows := &tables.Rows{Columns: table.Columns}
-	for _, name := range []string{"void at::native::fill<float>(int)", "void a::copy<int>(int)", "void b::copy<int>(int)",
-		"void c::copy<int>(int)", "_ZN2at4fillEv", "sm80_gemm"} {
+	for _, name := range []string{"void at::native::fill<float>(int)", "void a::copy<int>(int)",
+		"void b::copy<int>(int)", "void c::copy<int>(int)", "_ZN2at4fillEv", "sm80_gemm"} {
 		rows.Add(tables.Str(name), tables.Str("void x::y()"))
 	}
 	out := tableOf(tables.Sheet{Table: table, Rows: rows}, 0)

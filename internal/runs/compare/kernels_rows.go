@@ -227,7 +227,7 @@ func wait(b, a float64) string {
 
 const (
 	noStall   = 0.05 // percent of warp time that print as 0.0
-	fewStalls = 0.1  // of what a stall took, from which on down a ratio says nothing: 35 % to 1.1 % is not "33 times less"
+	fewStalls = 0.1  // of what a stall took: below it a ratio says nothing, 35 % to 1.1 % is not "33 times less"
 )
 
 func usedPct(part string) func(k *kernelreport.Kernel) *float64 {

@@ -17,9 +17,10 @@ type Table struct {
 	Title string // one line: what a row is
 	Doc   string // what is counted, the formula, the order of rows
 	// whose report it equals, if any: "nsys stats cuda_gpu_kern_sum", "HTA get_temporal_breakdown"
-	Origin      string
-	Columns     []Column                    // when they do not depend on arguments
-	KernelNames string                      // the column of kernels' names, which people see without namespaces and arguments; "": none
+	Origin  string
+	Columns []Column // when they do not depend on arguments
+	// KernelNames is the column of kernels' names, which people see without namespaces and arguments; "": none.
+	KernelNames string
 	First       []string                    // the columns that stay longest where the page is narrow; nil: all alike
 	Args        []Arg                       // what may follow its name: cuda_gpu_kern_sum:base
 	Needs       model.Parts                 // what it looks at
