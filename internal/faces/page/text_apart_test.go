@@ -69,3 +69,19 @@ func TestWantedColumnsStay(t *testing.T) {
 		}
 	}
 }
+
+// A narrow page cuts names before times and IDs.
+func TestTimesStayWhole(t *testing.T) {
+	table := Table{Wide: true, Columns: []Column{{Head: "Run"}, {Head: "At"}, {Head: "Branch"}, {Head: "Program"},
+		{Head: "Input"}}, Rows: [][]Text{Row("3cb56f50", "2026-10-01 12:17", "feature/some-long-branch",
+		"train_something.py", "/data/captures/2026/10/host_sync/slow/torch.json.gz")}}
+	for width := 64; width < 130; width++ {
+		var out strings.Builder
+		if err := WriteText(&out, &Page{Blocks: []Block{table}}, Layout{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); !strings.Contains(text, "3cb56f50  2026-10-01 12:17  ") {
+			t.Errorf("width %d:\n%s", width, text)
+		}
+	}
+}

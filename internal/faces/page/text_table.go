@@ -21,8 +21,9 @@ type grid struct {
 	rows    [][]string
 	keep    []int // the columns shown
 	widths  []int
-	left    []int    // the others
-	dropped []string // their heads
+	fixed   map[int]bool // columns of times and IDs, which mean nothing once they are cut
+	left    []int        // the others
+	dropped []string     // their heads
 }
 
 func (t *text) table(x Table) {
@@ -240,10 +241,15 @@ func (g *grid) shrink(width int) {
 			g.dropAt(at)
 			continue
 		}
-		if least == 1 {
-			break // more columns of text than the page has room for: line cuts
+		switch {
+		case least > leastFlex:
+			g.markFixed()
+			least = leastFlex
+		case g.fixed != nil: // times and IDs give way as well
+			g.fixed, least = nil, 1
+		default:
+			return // more columns of text than the page has room for: line cuts
 		}
-		least = 1
 	}
 }
 
@@ -273,6 +279,21 @@ func (g *grid) dropAt(at int) {
 	}
 }
 
+// maxFixed is the widest time or ID that is not shortened: a date and a time to the second.
+const maxFixed = 19
+
+// markFixed finds the columns of times and IDs.
+func (g *grid) markFixed() {
+	g.fixed = make(map[int]bool)
+	for _, i := range g.keep {
+		fixed := len(g.rows) > 0 && g.widths[i] <= maxFixed
+		for _, row := range g.rows {
+			fixed = fixed && strings.Trim(row[i], "0123456789abcdef-: ") == ""
+		}
+		g.fixed[i] = fixed
+	}
+}
+
 func (g *grid) total() int {
 	n := columnGap * (len(g.keep) - 1)
 	for _, i := range g.keep {
@@ -285,7 +306,7 @@ func (g *grid) total() int {
 func (g *grid) widest(least int) int {
 	at := -1
 	for _, i := range g.keep {
-		if !g.columns[i].Right && g.widths[i] > least && (at < 0 || g.widths[i] > g.widths[at]) {
+		if !g.columns[i].Right && !g.fixed[i] && g.widths[i] > least && (at < 0 || g.widths[i] > g.widths[at]) {
 			at = i
 		}
 	}
@@ -297,7 +318,7 @@ func (g *grid) widest(least int) int {
 func (g *grid) secondWidest(but int) int {
 	n := 0
 	for _, i := range g.keep {
-		if i != but && !g.columns[i].Right {
+		if i != but && !g.columns[i].Right && !g.fixed[i] {
 			n = max(n, g.widths[i])
 		}
 	}
