@@ -42,8 +42,9 @@ func TestTerminal(t *testing.T) {
 		{60, "demo -v", true, false},
 		{60, "demo --short=false", true, false},
 		{500, "demo -v", false, false},
-		{24, "stats --list", false, false}, // not an answer that people asked a capture for
+		{24, "stats --list", true, false},
 		{24, "help report", true, false},
+		{24, "report --help", true, false},
 	} {
 		printed, pager, paged := onScreen(t, 80, test.rows, strings.Fields(test.call)...)
 		text := printed + paged
@@ -151,6 +152,20 @@ func TestPagerOnTerminal(t *testing.T) {
 		}
 		if !strings.HasPrefix(pager, "echo") && !strings.Contains(shown.String(), "-v shows the evidence") {
 			t.Errorf("without a pager the whole answer is printed: %s", shown.String())
+		}
+	}
+}
+
+// Where the locale is ASCII, help is as well; what programs read of it is not changed.
+func TestHelpInASCII(t *testing.T) {
+	t.Setenv("LC_ALL", "C")
+	for _, call := range []string{"whatif --list", "whatif --help fuse-optimizer", "stats --help op_roofline", "help report"} {
+		var out bytes.Buffer
+		if status := Main(strings.Fields(call), nil, &out, io.Discard); status != Done {
+			t.Fatalf("%s fails", call)
+		}
+		if i := strings.IndexFunc(out.String(), func(r rune) bool { return r > 0x7e }); i >= 0 || out.Len() < 200 {
+			t.Errorf("%s: %q", call, out.String()[max(i-40, 0):])
 		}
 	}
 }
