@@ -146,9 +146,8 @@ func (m Machine) Real(name string) string {
 	return done
 }
 
-// Importer is the QdstrmImporter that belongs to an nsys, "" if there is none. An nsys that is installed as a whole finds
-// it by itself; in the folder of Nsight Compute it lies beside, where nsys does not look, and Debian splits the two over
-// /usr/lib.
+// Importer is the QdstrmImporter that belongs to an nsys, "" if there is none. A complete installation finds its
+// own; inside Nsight Compute it lies where nsys does not look, and Debian splits the two over /usr/lib.
 func (m Machine) Importer(nsys string) string {
 	host := path.Dir(path.Dir(m.Real(nsys))) // of …/target-linux-x64/nsys or …/bin/nsys
 	for _, pattern := range []string{

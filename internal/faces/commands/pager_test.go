@@ -159,7 +159,8 @@ func TestPagerOnTerminal(t *testing.T) {
 // Where the locale is ASCII, help is as well; what programs read of it is not changed.
 func TestHelpInASCII(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
-	for _, call := range []string{"whatif --list", "whatif --help fuse-optimizer", "stats --help op_roofline", "help report"} {
+	for _, call := range []string{"whatif --list", "whatif --help fuse-optimizer", "stats --help op_roofline",
+		"help report"} {
 		var out bytes.Buffer
 		if status := Main(strings.Fields(call), nil, &out, io.Discard); status != Done {
 			t.Fatalf("%s fails", call)

@@ -16,8 +16,8 @@ import (
 )
 
 // checkPlace is the file and line that a verdict is shown at: what was asked for, else the rule's. Code hosts show
-// nothing that is not at a file of the repository, so that of a capture is never given. Where there is no file of rules,
-// its usual name stands for it: reports without any place are refused.
+// nothing that is not at a file of the repository, so the path of a capture is never given. Without a file of rules its
+// usual name is given: reports without any place are refused.
 func checkPlace(r *gate.Result, m *gate.Row) (path string, line int) {
 	path, line = r.Location.File, r.Location.Line
 	if line == 0 {
