@@ -57,7 +57,7 @@ func shortSpeed(k *kernelreport.Kernel) []page.Block {
 					rows = append(rows, row)
 				}
 			}
-			return []page.Block{page.Meters{Rows: rows}}
+			return []page.Block{page.Gap{}, page.Meters{Rows: rows}}
 		}
 	}
 	return nil
