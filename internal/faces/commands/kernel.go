@@ -31,6 +31,9 @@ fix, and the source lines where the time goes. Launches of one function with one
 grid and block count as one kernel; figures are of the launch of median time.
 If a report lacks data, the --section of ncu that collects it is named.
 
+A terminal shows the verdict on one screen, a pipe or a file everything; -v
+shows more.
+
 --page prints the pages of ncu itself, cell by cell. --what-if calculates the
 occupancy with other resources.
 
