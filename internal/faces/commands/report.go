@@ -30,9 +30,9 @@ First steps that load, compile or tune are left out and shown apart.
 Every instant of a GPU counts once: as compute, exposed communication (while no
 compute runs), copy (while neither runs) or idle. The parts sum to the step.
 
-Fixes come first, largest gain first. A gain is the time saved per step when the
-capture is replayed with that fix, without the profiler, with its range. lacuna
-whatif replays any change. Of several ranks, the slowest is diagnosed. --kernels
+Findings come first, in the order to fix them. A gain is the time saved per step
+when the capture is replayed with that fix, without the profiler, with its
+range. lacuna whatif replays any change. Of several ranks, the slowest is diagnosed. --kernels
 adds reports of ncu on single kernels: why the hot kernels are slow, and what
 that costs per step.
 
