@@ -32,9 +32,9 @@ compute runs), copy (while neither runs) or idle. The parts sum to the step.
 
 Findings come first, in the order to fix them. A gain is the time saved per step
 when the capture is replayed with that fix, without the profiler, with its
-range. lacuna whatif replays any change. Of several ranks, the slowest is diagnosed. --kernels
-adds reports of ncu on single kernels: why the hot kernels are slow, and what
-that costs per step.
+range. lacuna whatif replays any change. Of several ranks, the slowest is
+diagnosed. --kernels adds reports of ncu on single kernels: why the hot kernels
+are slow, and what that costs per step.
 
 A terminal shows the verdict on one screen, a pipe or a file the whole report;
 -v shows everything.`,
