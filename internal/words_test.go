@@ -109,7 +109,7 @@ func TestOffence(t *testing.T) {
 	for text, wrong := range map[string]bool{
 		"mends it": true, "how much is told": true, "25 times a step": true, "%s a step": true, "is no number": true,
 		"verdict: undecided": true, "CUDA graphs recorded as a whole": true, "two modes are said": true,
-		"a step takes 3 ms":  false, "is no longer there": false, "there is no GPU": false, "per step": false,
+		"a step takes 3 ms": false, "is no longer there": false, "there is no GPU": false, "per step": false,
 		"storyteller": false,
 	} {
 		if got := offence(text) != ""; got != wrong {

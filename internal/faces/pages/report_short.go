@@ -84,7 +84,7 @@ func shortFindings(r *report.Report) (out []page.Block) {
 			priced = append(priced, page.Item{Mark: strconv.Itoa(len(priced) + 1), Title: titleOf(f), Body: body})
 		case !costsTime(f) && len(known) < shortKnown:
 			known = append(known, page.Item{Mark: "-", Title: titleOf(f),
-				Body: []page.Block{page.Prose{Text: page.T(atMostWords(f))}}})
+				Body: []page.Block{page.Prose{Text: shortAtMost(f)}}})
 		default:
 			more++
 		}
@@ -99,6 +99,15 @@ func shortFindings(r *report.Report) (out []page.Block) {
 			unit.Counted(more, "more finding", "more findings")))})
 	}
 	return out
+}
+
+// shortAtMost is what a finding without a price can save; why its gain is unknown may take many lines.
+func shortAtMost(f *report.Finding) page.Text {
+	most, why, _ := strings.Cut(atMostWords(f), "; ")
+	if why == "" {
+		return page.T(most)
+	}
+	return page.Sayf("%s; the gain is unknown (%s shows why)", most, page.Of(page.Word, "-v"))
 }
 
 // firstOfFix is the first paragraph of a fix, as a sentence: what leads to code ends in a colon there.

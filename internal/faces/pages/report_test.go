@@ -156,15 +156,17 @@ func TestReportShort(t *testing.T) {
 		r.Findings = append(r.Findings, finding)
 	}
 	r.Budget.CommExposed = 0
+	r.Findings = append(r.Findings, report.Finding{Rule: "worker_bound", Title: "Workers are late", GainHighMs: 9,
+		Assumes: []string{"a long story"}})
 	text := textOf(t, Report(r, sampleAdvice, Detail{Short: true}), page.Layout{Width: 100})
 	for _, want := range []string{"saves 84.8 of 96.6 ms per step", "Make batches in background workers.",
 		"and 2 more findings", "Memory grows by 12 MB", "the profiler dropped 7 more", "--abstained shows why",
-		"is in data_load"} {
+		"is in data_load", "saves at most 9.00 ms; the gain is unknown (-v shows why)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("without %q:\n%s", want, text)
 		}
 	}
-	for _, other := range []string{"Confirmed if", "DataLoader(", "Top kernels", "Longest GPU idle gaps",
+	for _, other := range []string{"a long story", "Confirmed if", "DataLoader(", "Top kernels", "Longest GPU idle gaps",
 		"exposed communication   "} {
 		if strings.Contains(text, other) {
 			t.Errorf("with %q:\n%s", other, text)
