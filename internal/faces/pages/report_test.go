@@ -166,7 +166,8 @@ func TestReportShort(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, text)
 		}
 	}
-	for _, other := range []string{"a long story", "Confirmed if", "DataLoader(", "Top kernels", "Longest GPU idle gaps",
+	for _, other := range []string{"a long story",
+		"Confirmed if", "DataLoader(", "Top kernels", "Longest GPU idle gaps",
 		"exposed communication   "} {
 		if strings.Contains(text, other) {
 			t.Errorf("with %q:\n%s", other, text)
