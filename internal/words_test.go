@@ -22,6 +22,8 @@ var avoided = []struct {
 	{regexp.MustCompile(`(?i)\b(told|untold|tells)\b`), "report, show, say"},
 	{regexp.MustCompile(`(?i)\bundecided\b`), "inconclusive"},
 	{regexp.MustCompile(`(?i)\bin vain\b`), "predicted gain, none measured"},
+	{regexp.MustCompile(`(?i)\bgraphs? (is|are|was|were)? ?recorded as a whole\b`), "recorded at graph level"},
+	{regexp.MustCompile(`(?i)\b(it is|are|was|were) said\b`), "reported"},
 	{regexp.MustCompile(`(?i)\b(is|are|was|were) no [a-z]+`), "is not a"},
 	{regexp.MustCompile(`(?i)\bwhat which\b`), "two sentences"},
 	{regexp.MustCompile(`(?i)\b(buys|would buy)\b`), "saves, gains"},
@@ -106,8 +108,8 @@ func prose(t *testing.T) []string {
 func TestOffence(t *testing.T) {
 	for text, wrong := range map[string]bool{
 		"mends it": true, "how much is told": true, "25 times a step": true, "%s a step": true, "is no number": true,
-		"verdict: undecided": true,
-		"a step takes 3 ms":  false, "is no longer there": false, "there is no GPU": false, "per step": false,
+		"verdict: undecided": true, "CUDA graphs recorded as a whole": true, "two modes are said": true,
+		"a step takes 3 ms": false, "is no longer there": false, "there is no GPU": false, "per step": false,
 		"storyteller": false,
 	} {
 		if got := offence(text) != ""; got != wrong {

@@ -49,8 +49,8 @@ func OpenProfile(ctx context.Context, path string, formats []*Format, opt Option
 	}
 	defer src.Close()
 	if f.Profile == nil {
-		return nil, fmt.Errorf("%s: is a timeline without kernel counters (%s); try lacuna report %[1]s, which "+
-			"names the kernels worth an ncu run", path, f.Title)
+		return nil, fmt.Errorf("%s: is a timeline without kernel counters (%s); lacuna report %[1]s shows where its "+
+			"time goes, lacuna kernel --from %[1]s -- PROGRAM runs ncu for its hottest kernels", path, f.Title)
 	}
 	return f.report(ctx, src, opt)
 }

@@ -5,6 +5,7 @@ package readers
 
 import (
 	"lacuna/internal/reader"
+	"lacuna/internal/readers/chrome"
 	"lacuna/internal/readers/kineto"
 	"lacuna/internal/readers/ncu"
 	"lacuna/internal/readers/ncucsv"
@@ -15,6 +16,7 @@ import (
 
 // All is every format, by folder.
 var All = []*reader.Format{
+	&chrome.Format,
 	&kineto.Format,
 	&ncu.Format,
 	&ncucsv.Format,

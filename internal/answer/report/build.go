@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/facts"
@@ -99,6 +100,9 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	}
 	r.Findings, r.Negligible = append([]Finding{}, said.Findings...), said.Negligible
 	r.Abstained = append(abstained(all), said.Abstained...)
+	for i := range r.Abstained {
+		r.Abstained[i].GetItWith = otherTools(r.Abstained[i].GetItWith, in)
+	}
 	r.Profiler, r.AfterAll, r.Budget.IdleBecauseOf = said.Profiler, said.AfterAll, said.IdleBecauseOf
 	r.Kernels, r.KernelReports = said.Kernels, said.KernelReports
 	if r.Profiler != nil && r.Steps.Count == 1 && r.Steps.Source != "none" {
@@ -217,4 +221,16 @@ func (b *Budget) addLongCall(call string, ms float64) {
 func (o *one) hostBudget() Budget {
 	idle := o.ms(o.window.LenNs())
 	return Budget{Idle: idle, IdleByHost: map[string]float64{facts.CauseUnknown: idle}}
+}
+
+// otherTools is what records what a capture lacks, without the tool that recorded the capture as it is: it did not.
+// Where one with a flag is named, the flag is what was missing.
+func otherTools(with string, in []*facts.Facts) string {
+	first, rest, _ := strings.Cut(with, ", ")
+	for _, f := range in {
+		if first != f.Trace.Info.Tool.Name {
+			return with
+		}
+	}
+	return strings.TrimPrefix(rest, "or ")
 }

@@ -73,7 +73,7 @@ func (o *one) topKernels(n int) []TopKernel {
 		case facts.WorkComm:
 			row.Kind = "comm"
 		case facts.WorkGraph:
-			row.Kind, row.Name = "graph", "CUDA graph, recorded as a whole"
+			row.Kind, row.Name = "graph", "CUDA graph, recorded at graph level"
 		}
 		out = append(out, row)
 	}

@@ -204,8 +204,13 @@ func Tally(x float64) string {
 // FormatMeasure is a value of a measure with its unit, which is one of package measure's or the user's own.
 func FormatMeasure(x float64, symbol string) string {
 	switch symbol {
-	case "ms", "us":
-		return SomeMs(x) + " " + symbol
+	case "ms":
+		return SomeMs(x) + " ms"
+	case "us":
+		if x == 0 {
+			return "0 µs"
+		}
+		return Micros(x)
 	case "bytes":
 		if math.Abs(x) < 1<<62 {
 			return FormatBytes(int64(math.Round(x)))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -78,7 +77,9 @@ func (m Machine) Find(ctx context.Context, name string) (Tool, error) {
 	t.Path = filepath.Join(m.Root, at)
 	t.Version = versionOf(ctx, t.Path)
 	if name == "nsys" {
-		t.Importer = m.importer(at)
+		if importer := m.search().Importer(at); importer != "" {
+			t.Importer = filepath.Join(m.Root, importer)
+		}
 	}
 	return t, nil
 }
@@ -95,22 +96,6 @@ func versionOf(ctx context.Context, path string) string {
 	_ = cmd.Run() // what it printed counts
 	numbers := strings.Split(nvtool.Version(out.String()), ".")
 	return strings.Join(numbers[:min(3, len(numbers))], ".") // the fourth is of the build
-}
-
-// importer is the QdstrmImporter that belongs to an nsys. An nsys that is installed as a whole finds it by itself; in
-// the folder of Nsight Compute it lies beside, where nsys does not look, and Debian splits the two over /usr/lib.
-func (m Machine) importer(nsys string) string {
-	search := m.search()
-	host := path.Dir(path.Dir(search.Real(nsys))) // of …/target-linux-x64/nsys or …/bin/nsys
-	for _, pattern := range []string{
-		path.Join(host, "linux-desktop-*", "QdstrmImporter"), path.Join(host, "host-linux-*", "QdstrmImporter"),
-		"/usr/lib/nsight-systems/host-linux-*/QdstrmImporter",
-	} {
-		if found := search.Programs(pattern); len(found) > 0 {
-			return filepath.Join(m.Root, found[0])
-		}
-	}
-	return ""
 }
 
 // isMissing says whether a program could not be started because it is not there.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"lacuna/internal/capture/nvtool"
 )
 
 // Streams is what a program reads and writes.
@@ -147,7 +149,7 @@ func (t Tool) importRaw(ctx context.Context, raw, report string) error {
 	if err == nil && filled(report) {
 		return nil
 	}
-	if name := missingLibrary(said); name != "" {
+	if name := nvtool.MissingLibrary(said); name != "" {
 		return fmt.Errorf("%s: the importer of nsys cannot start: %s is missing; install it (on Debian and Ubuntu: "+
 			"apt install libdw1 libelf1 liblzma5 libbz2-1.0; on RHEL: dnf install elfutils-libs) or name its "+
 			"folder in LD_LIBRARY_PATH, then: LD_LIBRARY_PATH=%s %s --input-file %s; %s export --type=sqlite %s", raw,
@@ -155,15 +157,6 @@ func (t Tool) importRaw(ctx context.Context, raw, report string) error {
 	}
 	return fmt.Errorf("%s: the importer of nsys failed (%s); an nsys of another version may read it: "+
 		"QdstrmImporter --input-file %s", raw, why(said, err), raw)
-}
-
-// missingLibrary is the shared library that the loader could not find; "": that is not what was said.
-func missingLibrary(said string) string {
-	before, _, found := strings.Cut(said, ": cannot open shared object file")
-	if !found {
-		return ""
-	}
-	return before[strings.LastIndexAny(before, " \n")+1:]
 }
 
 // quietly runs a command and keeps what it says.

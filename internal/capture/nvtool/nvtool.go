@@ -145,3 +145,27 @@ func (m Machine) Real(name string) string {
 	}
 	return done
 }
+
+// Importer is the QdstrmImporter that belongs to an nsys, "" if there is none. A complete installation finds its
+// own; inside Nsight Compute it lies where nsys does not look, and Debian splits the two over /usr/lib.
+func (m Machine) Importer(nsys string) string {
+	host := path.Dir(path.Dir(m.Real(nsys))) // of …/target-linux-x64/nsys or …/bin/nsys
+	for _, pattern := range []string{
+		path.Join(host, "linux-desktop-*", "QdstrmImporter"), path.Join(host, "host-linux-*", "QdstrmImporter"),
+		"/usr/lib/nsight-systems/host-linux-*/QdstrmImporter",
+	} {
+		if found := m.Programs(pattern); len(found) > 0 {
+			return found[0]
+		}
+	}
+	return ""
+}
+
+// MissingLibrary is the shared library that the loader could not find; "": that is not what was said.
+func MissingLibrary(said string) string {
+	before, _, found := strings.Cut(said, ": cannot open shared object file")
+	if !found {
+		return ""
+	}
+	return before[strings.LastIndexAny(before, " \n")+1:]
+}

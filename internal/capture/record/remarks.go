@@ -186,7 +186,7 @@ func (c *Contents) damage() []string {
 	if c.Lost.Bytes == 0 && c.Lost.Chunks == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of the spools are damaged, and %s missing; the rest is whole",
+	return []string{fmt.Sprintf("%s of the spools are damaged, and %s missing; the rest is intact",
 		count(c.Lost.Bytes, "byte", "bytes"), count(c.Lost.Chunks, "chunk is", "chunks are"))}
 }
 

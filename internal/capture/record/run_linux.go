@@ -318,7 +318,7 @@ func (s *session) finish(ctx context.Context, received <-chan os.Signal, result 
 	}
 	result.Remarks = append(packed.Contents.remarks(s.o), s.remarks...)
 	if s.space.full && !packed.Contents.full() { // an agent notes a full disk once it can write again
-		result.Remarks = append(result.Remarks, "the disk was full, or nearly: records may be missing, and nobody "+
-			"could write how many; --spool-dir puts them where there is room")
+		result.Remarks = append(result.Remarks, "the disk was full, or nearly: records may be missing, by an "+
+			"unknown number; --spool-dir puts them where there is room")
 	}
 }

@@ -71,7 +71,7 @@ type (
 		Time                                 GPU
 		SyncID                               uint64
 	}
-	// A GraphRun is a run of a CUDA graph, recorded as a whole.
+	// A GraphRun is a run of a CUDA graph, recorded at graph level.
 	GraphRun struct {
 		Start, End                           GPU
 		Device, Context, Stream, Corr, Graph uint32

@@ -118,6 +118,7 @@ func (c benchCall) run(ctx context.Context, env *Env, args []string) error {
 	if result.Failure != nil && session.Finished() == 0 && *c.format != "json" {
 		err = env.write(func(io.Writer) error { return nil }) // an empty result
 	} else {
+		env.noPager = true // what ran long may run unattended: nothing waits for a key
 		err = env.show(*c.format, pages.Bench(result), result)
 	}
 	if err != nil {

@@ -71,6 +71,8 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 			calibrate: flags.Bool("calibrate", false, "learn limits from runs of one unchanged program"),
 			format: flags.String("format", "text",
 				"output `FORMAT`: text, json, markdown, junit, sarif, github or gitlab"),
+			location: flags.String("location", "", "show verdicts at `FILE:LINE` of the repository, in sarif, github "+
+				"and gitlab (default: the rule in lacuna.yaml)"),
 			also:    flags.StringArray("also", nil, "also write `FORMAT=FILE`, such as junit=junit.xml"),
 			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
 			kind:    flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32"),
@@ -92,14 +94,18 @@ func checkFormats() []string {
 }
 
 type checkCall struct {
-	baseline, store, config, inconclusive, save, format, steps, kind, pattern *string
-	limits, budgets, measures, same, also                                     *[]string
-	force, calibrate                                                          *bool
-	rank                                                                      *int
+	baseline, store, config, inconclusive, save, format, location, steps, kind, pattern *string
+	limits, budgets, measures, same, also                                               *[]string
+	force, calibrate                                                                    *bool
+	rank                                                                                *int
 }
 
 func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	also, err := c.forms()
+	if err != nil {
+		return err
+	}
+	at, err := locationOf(*c.location)
 	if err != nil {
 		return err
 	}
@@ -171,6 +177,9 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 		return near(err)
 	}
 	r.Warnings = append(r.Warnings, in.Said()...)
+	if r.Location = at; at.File == "" {
+		r.Location.File = inRepository(config.Path)
+	}
 	return c.tell(env, r, also, after)
 }
 

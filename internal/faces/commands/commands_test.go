@@ -428,7 +428,7 @@ func TestReadmeShowsOutput(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("LC_ALL", "C.UTF-8")
 	for call, prompt := range map[string]string{
-		"demo": "$ go run ./cmd/lacuna demo\n",
+		"demo --short": "$ go run ./cmd/lacuna demo\n", // what a terminal gets
 		"whatif data_loading.lacuna -x prefetch:data_load@12": "$ lacuna whatif data_loading.lacuna -x " +
 			"prefetch:data_load@12\n",
 	} {

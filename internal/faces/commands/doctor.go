@@ -11,7 +11,6 @@ import (
 
 	"lacuna/agent"
 	"lacuna/internal/capture/doctor"
-	"lacuna/internal/faces/page"
 	"lacuna/internal/faces/pages"
 	"lacuna/internal/faces/writers"
 )
@@ -75,12 +74,11 @@ func (e *Env) examine(ctx context.Context, m *doctor.Machine, format string, wan
 	if err != nil {
 		return err
 	}
-	err = e.write(func(w io.Writer) error {
-		if format == "json" {
-			return writers.DoctorJSON(w, r)
-		}
-		return page.WriteText(w, pages.Doctor(r), e.layout())
-	})
+	if format == "json" {
+		err = e.write(func(w io.Writer) error { return writers.DoctorJSON(w, r) })
+	} else {
+		err = e.show(format, pages.Doctor(r), r)
+	}
 	if err != nil {
 		return err
 	}

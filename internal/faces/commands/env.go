@@ -25,6 +25,9 @@ type Env struct {
 	width  int
 	quiet  bool
 
+	noPager bool
+	screen  *screen // what a test takes for the terminal
+
 	shelf []*Command // every command there is
 	root  *cobra.Command
 	asked error // what answering --help came to
@@ -36,6 +39,8 @@ func (e *Env) commonFlags(flags *pflag.FlagSet) {
 		"write the result to `FILE` instead of stdout; .gz and .zst are compressed")
 	flags.StringVar(&e.color, "color", "auto", "use colours: `WHEN` is auto, always or never")
 	flags.IntVar(&e.width, "width", 0, "lay out text for `N` columns (default: the terminal's, else 100)")
+	flags.BoolVar(&e.noPager, "no-pager", false,
+		"do not use a pager (LACUNA_PAGER, PAGER, else less) for text longer than the terminal")
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "print only errors to stderr: no progress, no remarks")
 }
 
@@ -82,13 +87,12 @@ func terminal(w io.Writer) (*os.File, bool) {
 // layout is what text on stdout is laid out for.
 func (e *Env) layout() page.Layout {
 	p := page.Layout{Width: e.width, ASCII: asciiOnly(os.Getenv)}
-	f, isTerminal := terminal(e.Out)
-	isTerminal = isTerminal && e.output == ""
+	s, isTerminal := e.screenOf()
 	if p.Width == 0 {
 		p.Width, _ = strconv.Atoi(os.Getenv("COLUMNS"))
 	}
 	if p.Width <= 0 && isTerminal {
-		p.Width, _, _ = term.GetSize(int(f.Fd()))
+		p.Width = s.columns
 	}
 	switch e.color {
 	case "always":

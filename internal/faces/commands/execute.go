@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func tree(env *Env) *cobra.Command {
 		case len(args) > 0:
 			return env.noCommand(args[0])
 		}
-		return env.write(func(w io.Writer) error { return writeText(w, rootHelp(env)) })
+		return env.writeHelp(rootHelp(env))
 	}
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"}) // ours is on the shelf
 	root.SetIn(env.In)

@@ -24,15 +24,23 @@ var helpCommand = Command{
 				return err
 			}
 			if len(args) == 0 {
-				return env.write(func(w io.Writer) error { return writeText(w, env.rootManual(*format)) })
+				return env.writeManual(*format, env.rootManual(*format))
 			}
 			t, err := env.lookup(args)
 			if err != nil {
 				return err
 			}
-			return env.write(func(w io.Writer) error { return writeText(w, t.manual(*format)) })
+			return env.writeManual(*format, t.manual(*format))
 		}
 	},
 }
 
 func helpFormats() []string { return []string{"text", "markdown", "man"} }
+
+// writeManual prints a page of the manual. What programs read stays as it is.
+func (e *Env) writeManual(format, text string) error {
+	if format == "text" {
+		return e.writeHelp(text)
+	}
+	return e.write(func(w io.Writer) error { return writeText(w, text) })
+}

@@ -88,8 +88,11 @@ func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 
 // help answers --help.
 func (e *Env) help(cmd *cobra.Command, words []string) error {
+	out := *e
+	out.output = "" // help never goes into a file that a half-written call names
+	e = &out
 	if !cmd.HasParent() {
-		return writeText(e.Out, rootHelp(e))
+		return e.writeHelp(rootHelp(e))
 	}
 	t, err := e.lookup(strings.Fields(pathOf(cmd)))
 	switch {
@@ -98,10 +101,21 @@ func (e *Env) help(cmd *cobra.Command, words []string) error {
 	case t.Help != nil && len(words) > 0:
 		return t.Help(e, words)
 	}
-	return writeText(e.Out, helpText(t))
+	return e.writeHelp(helpText(t))
 }
 
 func writeText(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// writeHelp prints text of ours for people, in the characters that the terminal has.
+func (e *Env) writeHelp(text string) error {
+	layout := e.layout()
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		whole := strings.TrimSuffix(line, "\n")
+		b.WriteString(layout.Clean(whole) + line[len(whole):])
+	}
+	return e.writePaged(func(w io.Writer) error { return writeText(w, b.String()) })
 }

@@ -26,7 +26,7 @@ only within a series. They are ordered by the time of their commits, whenever
 they are added.
 
 The baseline of a measure is the last runs at its accepted level. A change for
-the better moves the level by itself, a change for the worse only when it is
+the better moves the level by itself, a regression only when it is
 acknowledged. docs/history.md has an example from first run to blame.`,
 	Examples: []string{
 		"lacuna history add run.sqlite --program train.py",

@@ -77,6 +77,12 @@ func (c *historyAddCall) run(ctx context.Context, env *Env, args []string) error
 		return err
 	}
 	env.tellRanks(in)
+	for i, r := range runs {
+		if *c.program == "" && r.Program == "" {
+			return errCall("history add: %s: does not say which program it is of, and runs of different programs must "+
+				"not be compared; name it with --program NAME", firstOf(r.Name, files[min(i, len(files)-1)]))
+		}
+	}
 	entries := c.entries(ctx, env, runs, labels)
 	s, err := history.Create(ctx, place)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lacuna/internal/faces/page"
 	"lacuna/internal/faces/pages"
 	"lacuna/internal/faces/writers"
 )
@@ -70,17 +69,14 @@ func (c *historyBlameCall) run(ctx context.Context, env *Env, args []string) err
 	if b.Measures == 0 && len(args) > 0 {
 		return unknownMeasure(ctx, s, series, args)
 	}
-	err = env.write(func(w io.Writer) error {
-		switch *c.format {
-		case "json":
-			return writers.BlameJSON(w, b)
-		case "csv":
-			return writers.BlameCSV(w, b)
-		case "markdown":
-			return page.WriteMarkdown(w, pages.Blame(b))
-		}
-		return page.WriteText(w, pages.Blame(b), env.layout())
-	})
+	switch *c.format {
+	case "json":
+		err = env.write(func(w io.Writer) error { return writers.BlameJSON(w, b) })
+	case "csv":
+		err = env.write(func(w io.Writer) error { return writers.BlameCSV(w, b) })
+	default:
+		err = env.show(*c.format, pages.Blame(b), b)
+	}
 	switch {
 	case err != nil:
 		return err

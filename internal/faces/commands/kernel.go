@@ -31,6 +31,9 @@ fix, and the source lines where the time goes. Launches of one function with one
 grid and block count as one kernel; figures are of the launch of median time.
 If a report lacks data, the --section of ncu that collects it is named.
 
+A terminal shows the verdict on one screen, a pipe or a file everything; -v
+shows more.
+
 --page prints the pages of ncu itself, cell by cell. --what-if calculates the
 occupancy with other resources.
 
@@ -69,6 +72,7 @@ To make a report: ncu --set full --import-source yes -o report PROGRAM`,
 			page:  flags.String("page", "", "print this `PAGE` of ncu instead: raw, details, session or source"),
 			units: flags.String("units", "auto", "`UNITS` of --page: auto or base"),
 			view:  flags.String("view", "", "`VIEW` of --page source: sass, cuda or cuda,sass"),
+			short: shortFlag(flags, "verbose", "top"),
 			from:  kernelFromFlags(flags),
 		}
 		return call.run
@@ -86,6 +90,7 @@ type kernelCall struct {
 	svg     *string
 	source  *string
 	whatIf  *string
+	short   func(env *Env, format string) bool
 
 	page, units, view *string
 
@@ -235,7 +240,8 @@ func (c kernelCall) write(env *Env, r *kernelreport.Report) error {
 	case "csv":
 		return env.write(func(w io.Writer) error { return writers.KernelCSV(w, r, *c.top) })
 	}
-	return env.show(*c.format, pages.Kernel(r, kernelNext(r), pages.KernelDetail{Top: c.told(), Whole: *c.verbose}), r)
+	detail := pages.KernelDetail{Top: c.told(), Whole: *c.verbose, Short: c.short(env, *c.format)}
+	return env.show(*c.format, pages.Kernel(r, kernelNext(r), detail), r)
 }
 
 // usualTop is how many kernels are told in detail unless --top says otherwise: each fills a screen.

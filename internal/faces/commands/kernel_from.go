@@ -238,5 +238,6 @@ func (k kernelFrom) join(ctx context.Context, env *Env, c kernelCall, job *engin
 		next = append(next, page.Advice{Command: "lacuna kernel " + pages.ShellWord(path),
 			Why: "everything else that ncu counted, down to the source lines"})
 	}
+	env.noPager = true // nothing waits for a key at the end of a program
 	return env.show(*c.format, pages.JoinedKernels(r, next, pages.Detail{Whole: *c.verbose}), r)
 }

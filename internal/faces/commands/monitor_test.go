@@ -51,8 +51,8 @@ func openPTY(t *testing.T, columns, rows uint16) (outside, inside *os.File) {
 	return outside, inside
 }
 
-// monitorProcess is lacuna monitor as a process of its own, with the stand-in for the driver's library.
-func monitorProcess(t *testing.T, args ...string) *exec.Cmd {
+// lacunaProcess is lacuna as a process of its own.
+func lacunaProcess(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -63,7 +63,13 @@ func monitorProcess(t *testing.T, args ...string) *exec.Cmd {
 	if err := os.Symlink(self, link); err != nil {
 		t.Skip(err)
 	}
-	c := exec.Command(link, append([]string{"monitor"}, args...)...)
+	return exec.Command(link, args...)
+}
+
+// monitorProcess is lacuna monitor as a process of its own, with the stand-in for the driver's library.
+func monitorProcess(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	c := lacunaProcess(t, append([]string{"monitor"}, args...)...)
 	c.Env = append(os.Environ(), "LD_LIBRARY_PATH="+fakeDriver(t), "TERM=xterm", "LC_ALL=C.UTF-8", "COLUMNS=")
 	return c
 }

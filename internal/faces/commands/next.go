@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lacuna/internal/answer/report"
+	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
 	"lacuna/internal/faces/pages"
 )
@@ -57,6 +58,26 @@ func nextSteps(r *report.Report, markersFree bool) []page.Advice {
 	return out
 }
 
+// mostHot is how many hot kernels advice names; maxHotName is the longest name there.
+const (
+	mostHot    = 2
+	maxHotName = 40
+)
+
+// hottest names the kernels that are worth a look inside.
+func hottest(x *report.Inside) string {
+	var names []string
+	for _, name := range x.Kernels {
+		if len(names) < mostHot {
+			names = append(names, page.Layout{}.Fit(page.Printable(name), maxHotName))
+		}
+	}
+	if more := len(x.Kernels) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s (%s %% of the step)", unit.List(names), unit.Percent(x.ShareOfStep))
+}
+
 // insideAdvice is how to look inside the hot kernels, unless that was done.
 func insideAdvice(r *report.Report) []page.Advice {
 	x := r.Inside
@@ -70,15 +91,15 @@ func insideAdvice(r *report.Report) []page.Advice {
 	joined := "lacuna report " + pages.InputWord(r) + " --kernels kernels.ncu-rep"
 	if len(r.Inputs) > 1 || r.Inputs[0].Path == "-" { // kernel --from takes one file
 		return []page.Advice{
-			{Command: x.Command + " " + program, Why: "profiles the hottest kernels in a warm step; raise " +
+			{Command: x.Command + " " + program, Why: "profiles " + hottest(x) + " in a warm step; raise " +
 				"--launch-skip by the launches before the capture started"},
 			{Command: joined, Why: "then: why they are slow, and what that costs per step"},
 		}
 	}
 	return []page.Advice{
 		{Command: fmt.Sprintf("lacuna kernel --from %s --top %d -- %s", pages.InputWord(r), len(x.Kernels), program),
-			Why: "runs the program (give its arguments) under ncu, for the hottest kernels only: why they are " +
-				"slow, and what that costs per step"},
+			Why: "runs the program (give its arguments) under ncu for " + hottest(x) + ": why slow, and what that " +
+				"costs per step"},
 		{Command: joined, Why: "the same, from a report of ncu that you have"},
 	}
 }

@@ -118,7 +118,7 @@ func (c recordView) report(ctx context.Context, env *Env, paths []string, latest
 		return
 	}
 	at := *env
-	at.Out, at.output = env.Err, ""
+	at.Out, at.output, at.noPager = env.Err, "", true // nothing waits for a key at the end of a program
 	if err := at.reportOn(ctx, paths, *c.pattern, latest); err != nil && !errors.Is(err, context.Canceled) {
 		env.remark("no report: %v; again with %s", err, call)
 	}

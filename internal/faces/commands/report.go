@@ -19,23 +19,27 @@ var reportCommand = Command{
 	Title: "Show where a step's time goes and what each fix would gain",
 	Doc: `
 INPUT is a capture, a folder of captures or a quoted glob. Several inputs, or
-ranks in one recording, are the ranks of one job. A step
-lasts from the first kernel launched inside one step marker to the first kernel
-launched inside the next. Step markers are the ranges that --step-range names;
-else marks of a serving engine, of which the kind that takes most time counts
-(--kind); else ranges called "step 3" or the like; else the profiler's own; else
-ranges that repeat like turns of a loop, or what PyTorch marks in each turn
-(optimizer, data loader); else steps are found by the periodicity of launches.
+ranks in one recording, are the ranks of one job.
+
+A step lasts from the first kernel launched inside one step marker to the first
+kernel launched inside the next. Step markers are the ranges that --step-range
+names; else marks of a serving engine, of which the kind that takes most time
+counts (--kind); else ranges called "step 3" or the like; else the profiler's
+own; else ranges that repeat like turns of a loop, or what PyTorch marks in each
+turn (optimizer, data loader); else steps are found by the periodicity of launches.
 First steps that load, compile or tune are left out and shown apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
 compute runs), copy (while neither runs) or idle. The parts sum to the step.
 
-Fixes come first, largest gain first. A gain is the time saved per step when the
-capture is replayed with that fix, without the profiler, with its range. lacuna
-whatif replays any change. Of several ranks, the slowest is diagnosed. --kernels
-adds reports of ncu on single kernels: why the hot kernels are slow, and what
-that costs per step.`,
+Findings come first, in the order to fix them. A gain is the time saved per step
+when the capture is replayed with that fix, without the profiler, with its
+range. lacuna whatif replays any change. Of several ranks, the slowest is
+diagnosed. --kernels adds reports of ncu on single kernels: why the hot kernels
+are slow, and what that costs per step.
+
+A terminal shows the verdict on one screen, a pipe or a file the whole report;
+-v shows everything.`,
 	Examples: []string{
 		"lacuna report trace.json.gz",
 		"lacuna report run.sqlite --steps 2:6 --format json",
@@ -112,6 +116,7 @@ type reportView struct {
 	verbose   *bool
 	explain   *[]string
 	abstained *bool
+	short     func(env *Env, format string) bool
 }
 
 // reportFlags declares the flags that say how a report is printed.
@@ -123,6 +128,7 @@ func reportFlags(flags *pflag.FlagSet) *reportView {
 		verbose:   flags.BoolP("verbose", "v", false, "show every finding in full"),
 		explain:   flags.StringSlice("explain", nil, "show the findings of `RULE` in full"),
 		abstained: flags.Bool("abstained", false, "list everything that could not be judged"),
+		short:     shortFlag(flags, "verbose", "explain", "abstained", "limit"),
 	}
 }
 
@@ -155,6 +161,7 @@ func (v *reportView) write(env *Env, r *report.Report, next []page.Advice) error
 			env.remark("--explain %s: no such finding here%s", name, whyRuleAbstained(r, name))
 		}
 	}
-	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained}
+	detail := pages.Detail{Whole: *v.verbose, Explain: *v.explain, Abstained: *v.abstained,
+		Short: v.short(env, *v.format)}
 	return env.show(*v.format, pages.Report(r, next, detail), r)
 }

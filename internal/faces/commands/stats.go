@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -67,7 +66,7 @@ type statsCall struct {
 
 func (c statsCall) run(ctx context.Context, env *Env, args []string) error {
 	if *c.list {
-		return env.write(func(w io.Writer) error { return writeText(w, tableList()) })
+		return env.writeHelp(tableList())
 	}
 	if err := oneOf("--format", *c.format, tableFormats()); err != nil {
 		return err

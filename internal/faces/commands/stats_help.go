@@ -43,7 +43,7 @@ func helpTables(env *Env, names []string) error {
 		}
 		b.WriteString(tableHelp(t))
 	}
-	return writeText(env.Out, b.String())
+	return env.writeHelp(b.String())
 }
 
 func tableHelp(t *tables.Table) string {

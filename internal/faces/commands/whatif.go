@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -72,7 +71,7 @@ type whatifCall struct {
 
 func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if *c.list {
-		return env.write(func(w io.Writer) error { return writeText(w, changeList()) })
+		return env.writeHelp(changeList())
 	}
 	if err := c.check(); err != nil {
 		return err

@@ -53,7 +53,7 @@ func helpChanges(env *Env, names []string) error {
 		}
 		b.WriteString(changeHelp(c))
 	}
-	return writeText(env.Out, b.String())
+	return env.writeHelp(b.String())
 }
 
 func changeHelp(c *changes.Change) string {

@@ -20,7 +20,10 @@ Host processes keep their threads. Each GPU of a process is a process of its own
 with a track for each stream. Viewers drop an event that overlaps another of its
 track without lying in it, so such an event goes to a sub-track, "stream 7 (2)".
 Arrows lead from the launching call to the GPU work and from forward to backward
-operators. Times are microseconds since the capture's own time 0.`,
+operators. Times are microseconds since the capture's own time 0.
+
+The capture itself lies packed in otherData, which viewers pass over: lacuna
+reads the file again as the capture that it was made of.`,
 	Write: writeChrome,
 }
 
@@ -29,6 +32,8 @@ operators. Times are microseconds since the capture's own time 0.`,
 //  1. Every row of every timed table becomes an event on a track (chrome_tables.go).
 //  2. Track by track the events are put on lanes and written (chrome_tracks.go), host tracks first.
 //  3. Writing GPU work also writes the arrow from its call, whose lane is known by then.
+//
+// The capture stands before them, packed, so that the file can be read again: boxes on tracks hold less than it does.
 func writeChrome(w io.Writer, t *model.Trace) error {
 	c := &chromeWriter{
 		out: bufio.NewWriterSize(w, 1<<16), t: t, fields: evtext.Fields(t), quoted: make([]string, t.Strings.Len()),
@@ -38,7 +43,13 @@ func writeChrome(w io.Writer, t *model.Trace) error {
 	}
 	c.processes()
 	c.tables()
-	c.write(`{"displayTimeUnit":"ns","otherData":{"producer":"lacuna"`)
+	c.write(`{"displayTimeUnit":"ns","otherData":{"producer":"lacuna","capture":"`)
+	if c.err == nil {
+		whole := *t
+		whole.Info.Path = "" // such files are sent around
+		c.err = evtext.Pack(c.out, &whole)
+	}
+	c.write(`"`)
 	if t.Epoch.UnixNs != 0 {
 		c.write(`,"time_0_unix_ns":"` + strconv.FormatInt(t.Epoch.UnixNs, 10) + `"`)
 	}

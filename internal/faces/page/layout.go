@@ -80,7 +80,7 @@ func Printable(s string) string { return escape(s, false) }
 
 // inASCII is how the characters that our own texts use are written where only ASCII can be shown.
 var inASCII = map[rune]string{'µ': "u", 'μ': "u", '…': "...", '→': "->", '×': "x", '°': "", '–': "-", '≥': ">=",
-	'≤': "<=", '·': ".", '●': "*"}
+	'≤': "<=", '·': ".", '●': "*", '±': "+/-", '²': "^2"}
 
 // escape is Printable, for a terminal that only shows ASCII if ascii.
 func escape(s string, ascii bool) string {

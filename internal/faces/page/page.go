@@ -85,10 +85,12 @@ type Column struct {
 	Name  string // for Markdown and HTML; "": as Head
 	Short string // where it is not shown; "": as Name
 	Right bool   // numbers
-	Drop  int    // where the page is too narrow, columns go in the order of this number, largest first; 0: stays
-	Flex  bool   // is shortened in the middle to the room that is left
-	Most  int    // columns of text that a cell gets; 0: all it needs
-	Extra bool   // only Markdown and HTML have room for it
+	// Drop: where the page is too narrow, columns go in the order of this number, largest first. 0: stays; in a wide
+	// table it goes after those that have one.
+	Drop  int
+	Flex  bool // is shortened in the middle to the room that is left
+	Most  int  // columns of text that a cell gets; 0: all it needs
+	Extra bool // only Markdown and HTML have room for it
 }
 
 // name is the column's head where there is room.

@@ -258,7 +258,7 @@ func (t *text) fields(f Fields) {
 		if x.Value.Empty() {
 			continue
 		}
-		lead := "  " + Pad(t.Clean(x.Name), fieldLabel, false)
+		lead := "  " + Pad(t.Clean(x.Name)+" ", fieldLabel, false)
 		rest := fieldLabel + 2
 		for i, l := range Wrap(t.Fit(t.cell(x.Value), 4*t.Columns()), t.Columns()-max(Shown(lead), rest)) {
 			if i > 0 {

@@ -21,7 +21,9 @@ type grid struct {
 	rows    [][]string
 	keep    []int // the columns shown
 	widths  []int
-	dropped []string // heads of the others, in their order
+	fixed   map[int]bool // columns of times and IDs, which mean nothing once they are cut
+	left    []int        // the others
+	dropped []string     // their heads
 }
 
 func (t *text) table(x Table) {
@@ -35,6 +37,7 @@ func (t *text) table(x Table) {
 	} else {
 		g.drop(t.Columns())
 	}
+	g.distinguish(t.Layout)
 	margin := 0
 	if !x.Wide {
 		margin = 2
@@ -215,24 +218,79 @@ func (g *grid) drop(width int) {
 // a third of the page, since names that end after a few letters tell nothing.
 func leastText(width int) int { return max(24, width/3) }
 
-// shrink makes the columns fit into width. First texts are shortened, the widest first, down to
-// leastText; then columns of numbers go, the last first; then texts are shortened as far as it takes.
+// shrink makes the columns fit into width. First texts are shortened, the widest first, down to leastText; then columns
+// go by their own order, then texts are shortened for those that have none; then columns of numbers go, the last first;
+// then texts are shortened as far as it takes.
 func (g *grid) shrink(width int) {
 	least := leastText(width)
+	ordered := slices.ContainsFunc(g.columns, func(c Column) bool { return c.Drop > 0 })
 	for over := g.total() - width; over > 0; over = g.total() - width {
 		if at := g.widest(least); at >= 0 {
 			g.widths[at] -= min(over, g.widths[at]-max(least, g.secondWidest(at)))
 			continue
 		}
-		if at := g.lastNumber(); at >= 0 {
-			g.dropped = append([]string{g.columns[g.keep[at]].short()}, g.dropped...)
-			g.keep = append(g.keep[:at:at], g.keep[at+1:]...)
+		if at := g.lessWanted(); at >= 0 {
+			g.dropAt(at)
 			continue
 		}
-		if least == 1 {
-			break // more columns of text than the page has room for: line cuts
+		if ordered && least > leastWanted { // the columns that are wanted most are left: names give way
+			least = leastWanted
+			continue
 		}
-		least = 1
+		if at := g.lastNumber(); at >= 0 {
+			g.dropAt(at)
+			continue
+		}
+		switch {
+		case least > leastFlex:
+			g.markFixed()
+			least = leastFlex
+		case g.fixed != nil: // times and IDs give way as well
+			g.fixed, least = nil, 1
+		default:
+			return // more columns of text than the page has room for: line cuts
+		}
+	}
+}
+
+// leastWanted is the least width of a text beside numbers that are wanted more.
+const leastWanted = 12
+
+// lessWanted is the position in keep of the column that goes first by its own order, or -1.
+func (g *grid) lessWanted() int {
+	at := -1
+	for k, i := range g.keep {
+		if d := g.columns[i].Drop; d > 0 && (at < 0 || d > g.columns[g.keep[at]].Drop) {
+			at = k
+		}
+	}
+	return at
+}
+
+// dropAt leaves the column at a position in keep out, and says so.
+func (g *grid) dropAt(at int) {
+	i := g.keep[at]
+	g.keep = slices.Delete(g.keep, at, at+1)
+	g.left = append(g.left, i)
+	slices.Sort(g.left)
+	g.dropped = g.dropped[:0]
+	for _, i := range g.left {
+		g.dropped = append(g.dropped, g.columns[i].short())
+	}
+}
+
+// maxFixed is the widest time or ID that is not shortened: a date and a time to the second.
+const maxFixed = 19
+
+// markFixed finds the columns of times and IDs.
+func (g *grid) markFixed() {
+	g.fixed = make(map[int]bool)
+	for _, i := range g.keep {
+		fixed := len(g.rows) > 0 && g.widths[i] <= maxFixed
+		for _, row := range g.rows {
+			fixed = fixed && strings.Trim(row[i], "0123456789abcdef-: ") == ""
+		}
+		g.fixed[i] = fixed
 	}
 }
 
@@ -248,7 +306,7 @@ func (g *grid) total() int {
 func (g *grid) widest(least int) int {
 	at := -1
 	for _, i := range g.keep {
-		if !g.columns[i].Right && g.widths[i] > least && (at < 0 || g.widths[i] > g.widths[at]) {
+		if !g.columns[i].Right && !g.fixed[i] && g.widths[i] > least && (at < 0 || g.widths[i] > g.widths[at]) {
 			at = i
 		}
 	}
@@ -260,7 +318,7 @@ func (g *grid) widest(least int) int {
 func (g *grid) secondWidest(but int) int {
 	n := 0
 	for _, i := range g.keep {
-		if i != but && !g.columns[i].Right {
+		if i != but && !g.columns[i].Right && !g.fixed[i] {
 			n = max(n, g.widths[i])
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
 	"lacuna/internal/runs/bench"
+	"lacuna/internal/runs/compare"
 )
 
 // Bench is what was measured of programs: the verdict or the median, then rows, then what the GPUs did.
@@ -30,8 +31,11 @@ func Bench(r *bench.Result) *page.Page {
 	if blocks := benchConditions(r); len(blocks) > 0 {
 		p.Add(page.Section{Title: page.T("The GPU during the runs"), Level: 1, Fold: true, Blocks: blocks})
 	}
-	if len(r.Warnings) > 0 {
+	if len(r.Warnings) > 0 || apartOf(r) != "" {
 		var list []page.Text
+		if words := apartOf(r); words != "" {
+			list = append(list, page.T(words))
+		}
 		for _, x := range r.Warnings {
 			list = append(list, page.T(x))
 		}
@@ -92,6 +96,20 @@ func benchSubject(name string) page.Text {
 		return page.T("A step")
 	}
 	return page.Of(page.Word, name)
+}
+
+// apartOf says of which measures the change is another than that of the medians beside it; "": of none.
+func apartOf(r *bench.Result) string {
+	var names []string
+	for i := range r.Changes {
+		if _, apart := r.Changes[i].MedianPct(); apart {
+			names = append(names, r.Changes[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return unit.List(names) + ": " + compare.MediansApart
 }
 
 func benchStopWords(r *bench.Result) string {

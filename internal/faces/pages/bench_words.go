@@ -15,6 +15,9 @@ func benchChangeWords(c *compare.Change) page.Text {
 	if c.ChangePct != nil {
 		text = page.Sayf("%s, %s%s", text, page.Num(unit.Signed(*c.ChangePct)+" %"), percentRange(c))
 	}
+	if pct, apart := c.MedianPct(); apart {
+		text = page.Sayf("%s between the means, %s %% between these medians", text, unit.Signed(pct))
+	}
 	switch c.Verdict {
 	case compare.Undecided:
 		return page.Sayf("%s: inconclusive%s.", text, neededWords(c.RunsNeeded))

@@ -26,6 +26,9 @@ func Diff(d *compare.Difference, next []page.Advice) *page.Page {
 	if d.Step != nil {
 		p.Add(page.Gap{}, page.Prose{Style: page.Bold, Text: stepWords(d)})
 	}
+	if d.Step == nil && len(d.Sheets) > 0 {
+		p.Add(page.Gap{}, page.Prose{Style: page.Bold, Text: sheetHeadline(d)})
+	}
 	if d.Predicted != nil {
 		p.Add(page.Gap{}, page.Prose{Text: predictedAgainst(d.Predicted)})
 	}

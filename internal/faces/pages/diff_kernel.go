@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"slices"
 	"strings"
 
 	"lacuna/internal/base/unit"
@@ -29,6 +30,27 @@ func sheets(d *compare.Difference) (out []page.Block) {
 	return out
 }
 
+// sheetHeadline is what came of the kernel whose time moved most, in a sentence.
+func sheetHeadline(d *compare.Difference) page.Text {
+	s := &d.Sheets[0]
+	name := page.Of(page.Long, kernelname.Profiled(s.After))
+	i := slices.IndexFunc(s.Rows, func(r compare.SheetRow) bool { return r.Metric == "time" })
+	if i < 0 {
+		return page.Sayf("%s: time not measured on both sides.", name)
+	}
+	r := s.Rows[i]
+	words := page.Sayf("%s takes %s (was %s): %s", name, page.Num(unit.Micros(r.After)),
+		page.Num(unit.Micros(r.Before)), r.Meaning)
+	if b, a := classWords(s.BeforeClass), classWords(s.AfterClass); a != "" && a != b {
+		words = page.Sayf("%s, now %s", words, a)
+	}
+	words = page.Sayf("%s.", words)
+	if more := len(d.Sheets) - 1; more > 0 {
+		words = page.Sayf("%s %s below.", words, unit.Counted(more, "more kernel is", "more kernels are"))
+	}
+	return words
+}
+
 // sheetTable is the metrics of a kernel and what they mean.
 func sheetTable(s *compare.KernelSheet) page.Table {
 	t := page.Table{Sentences: true, Columns: []page.Column{{Head: "metric", Flex: true}, {Head: "before", Right: true},
@@ -48,9 +70,6 @@ func sheetMetric(name string) string {
 	group, ok := strings.CutPrefix(name, "warps: ")
 	if !ok {
 		return name
-	}
-	if known := stallNames["waiting for "+group]; known[0] != "" {
-		return "stall: " + known[0]
 	}
 	return "stall: " + stallName(group)
 }

@@ -120,7 +120,7 @@ func HistoryLevels(series history.Series, levels []history.Level) tables.Sheet {
 		tables.Column{Name: "Since", Unit: unit.Text, Doc: "the first of these runs, by its commit"},
 		tables.Column{Name: "Upto", Unit: unit.Text},
 		tables.Column{Name: "Held", Unit: unit.Text,
-			Doc: "the commit of a change for the worse that nobody acknowledged, from which on runs do not count"})
+			Doc: "the commit of an unacknowledged regression, from which on runs do not count"})
 	held := 0
 	for _, l := range levels {
 		where := ""
@@ -133,8 +133,8 @@ func HistoryLevels(series history.Series, levels []history.Level) tables.Sheet {
 			tables.Str(where))
 	}
 	if held > 0 {
-		s.Rows.Notes = append(s.Rows.Notes, "held: changes for the worse that nobody acknowledged; runs from there "+
-			"on do not count until lacuna history acknowledge COMMIT")
+		s.Rows.Notes = append(s.Rows.Notes, "held: unacknowledged regressions; runs from there on do not "+
+			"count until lacuna history acknowledge COMMIT")
 	}
 	return s
 }

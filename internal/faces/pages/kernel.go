@@ -14,6 +14,7 @@ import (
 type KernelDetail struct {
 	Top   int  // kernels shown in detail; 0: all
 	Whole bool // all that is known of every finding, and what the profiler itself said
+	Short bool // the verdict on one screen
 }
 
 // Kernel is what is known of kernels: what limits each and what to do first, then what that rests on.
@@ -21,18 +22,27 @@ func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Pa
 	p := &page.Page{Title: page.T("What limits these kernels")}
 	p.Add(kernelInputs(r)...)
 	if len(r.Kernels) > 1 {
-		p.Add(page.Section{Title: page.T("Kernels"), Level: 1, Blocks: []page.Block{kernelTable(r)}})
+		p.Add(page.Section{Title: page.T("Kernels"), Level: 1, Blocks: []page.Block{kernelTable(r, d)}})
 	}
-	for i := range firstKernels(r, d.Top) {
-		p.Add(kernelSection(r, &r.Kernels[i], d))
+	some := firstKernels(r, d.Top)
+	shared := sharedLacks(some, d)
+	for i := range some {
+		p.Add(kernelSection(r, &some[i], shared, d))
 	}
 	if n := len(r.Kernels); n > d.Top && d.Top > 0 {
 		p.Add(page.Gap{}, page.Prose{Small: true, Text: page.Sayf(
 			"%d of the %d kernels listed above in detail: --top %d shows all, --kernel REGEX picks by name.", d.Top, n,
 			n)})
 	}
+	p.Add(lacksOfAll(shared, len(some))...)
 	p.Add(kernelTrust(r)...)
-	p.Add(page.Next{List: next})
+	if !d.Short {
+		p.Add(page.Next{List: next})
+		return p
+	}
+	p.Add(page.Next{List: next[:min(len(next), shortNext)]}, page.Gap{}, page.Prose{Small: true, Text: page.Sayf(
+		"%s shows the evidence, each fix, source lines, stalls, roofline, occupancy, memory and instructions.",
+		page.Of(page.Word, "-v"))})
 	return p
 }
 
@@ -73,11 +83,18 @@ func kernelInputs(r *kernelreport.Report) (out []page.Block) {
 	return out
 }
 
-// maxKernelRows is how many kernels the list has.
-const maxKernelRows = 30
+// How many kernels the list has.
+const (
+	maxKernelRows   = 30
+	shortKernelRows = 10
+)
 
 // kernelTable lists the kernels.
-func kernelTable(r *kernelreport.Report) page.Table {
+func kernelTable(r *kernelreport.Report, d KernelDetail) page.Table {
+	rows := maxKernelRows
+	if d.Short {
+		rows = shortKernelRows
+	}
 	largest := 0.0
 	sizes := false // the same name twice: sizes tell them apart
 	seen := make(map[string]bool)
@@ -103,7 +120,7 @@ func kernelTable(r *kernelreport.Report) page.Table {
 			{Head: "finding", Drop: 5},
 		},
 	}
-	for i := range firstKernels(r, maxKernelRows) {
+	for i := range firstKernels(r, rows) {
 		k := &r.Kernels[i]
 		name := page.Named(kernelname.Profiled(k.Name))
 		if sizes {
@@ -123,7 +140,7 @@ func kernelTable(r *kernelreport.Report) page.Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if n := len(r.Kernels) - maxKernelRows; n > 0 {
+	if n := len(r.Kernels) - rows; n > 0 {
 		t.More = fmt.Sprintf("and %d more; --format csv has all", n)
 	}
 	t.Notes = []page.Text{
@@ -136,7 +153,7 @@ func kernelTable(r *kernelreport.Report) page.Table {
 }
 
 // kernelSection is one kernel in detail.
-func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, d KernelDetail) page.Section {
+func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, shared []page.Text, d KernelDetail) page.Section {
 	s := page.Section{Title: kernelHeadline(k), Level: 1}
 	add := func(blocks ...page.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	add(page.Prose{Text: page.Sentence(page.T(k.ClassWhy))})
@@ -144,6 +161,11 @@ func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, d KernelDetai
 		add(page.Prose{Text: page.Sentence(page.T(k.Clock.Why))})
 	}
 	add(page.Prose{Indent: 2, Text: launchWords(k)})
+	if d.Short {
+		add(shortSpeed(k)...)
+		add(kernelFindings(k, d)...)
+		return s
+	}
 	add(speedOfLight(k)...)
 	add(kernelFindings(k, d)...)
 	for _, part := range [][]page.Block{hotLines(k), stalls(k), rooflineChart(r, k), occupancy(k), memoryChart(k),
@@ -153,7 +175,7 @@ func kernelSection(r *kernelreport.Report, k *kernelreport.Kernel, d KernelDetai
 	if d.Whole {
 		add(profilerSays(k)...)
 	}
-	add(notJudged(k, d)...)
+	add(notJudged(k, shared, d)...)
 	return s
 }
 

@@ -28,7 +28,17 @@ func kernelFindings(k *kernelreport.Kernel, d KernelDetail) (out []page.Block) {
 			n++
 			mark = fmt.Sprint(n)
 		}
+		if d.Short {
+			if i < shortPriced {
+				out = append(out, shortKernelFinding(k, f, mark))
+			}
+			continue
+		}
 		out = append(out, kernelFinding(k, f, mark, n <= toldFindings || d.Whole, d.Whole))
+	}
+	if more := len(k.Findings) - shortPriced; d.Short && more > 0 {
+		out = append(out, page.Prose{Indent: 2, Text: page.T("and " + unit.Counted(more, "more finding",
+			"more findings"))})
 	}
 	if t := k.Together; t != nil && k.DurationUs != nil {
 		s := unit.ScaleOfUs(*k.DurationUs)
@@ -84,6 +94,24 @@ func mentioned(k *kernelreport.Kernel, d KernelDetail) []page.Block {
 
 // kernelFinding is one fault: what it is, what its fix saves, where it is, how to fix it.
 func kernelFinding(k *kernelreport.Kernel, f *kernelreport.Finding, mark string, told, whole bool) page.Item {
+	x := kernelFindingHead(k, f, mark)
+	if because := kernelBecause(k, f, whole); len(because) > 0 {
+		x.Body = append(x.Body, page.Fold{Title: "Why, and how to fix it", Open: told, Blocks: because})
+	}
+	return x
+}
+
+// shortKernelFinding is one fault in the verdict: what it is, what its fix saves, what the fix is.
+func shortKernelFinding(k *kernelreport.Kernel, f *kernelreport.Finding, mark string) page.Item {
+	x := kernelFindingHead(k, f, mark)
+	if !f.Healthy && f.SameAs == "" && f.SymptomOf == "" {
+		x.Body = append(x.Body, page.Prose{Text: firstOfFix(f.Fix)})
+	}
+	return x
+}
+
+// kernelFindingHead is what a fault is and what its fix saves.
+func kernelFindingHead(k *kernelreport.Kernel, f *kernelreport.Finding, mark string) page.Item {
 	x := page.Item{Mark: mark, Title: page.Sayf("%s [%s]", capital(f.Title), page.Of(page.Word, f.Rule))}
 	add := func(t page.Text) { x.Body = append(x.Body, page.Prose{Text: t}) }
 	if words := predictionWords(k, f); !words.Empty() {
@@ -96,9 +124,6 @@ func kernelFinding(k *kernelreport.Kernel, f *kernelreport.Finding, mark string,
 	}
 	if f.SameAs != "" {
 		add(page.Sayf("the fix of %s above fixes this too", page.Of(page.Word, f.SameAs)))
-	}
-	if because := kernelBecause(k, f, whole); len(because) > 0 {
-		x.Body = append(x.Body, page.Fold{Title: "Why, and how to fix it", Open: told, Blocks: because})
 	}
 	return x
 }

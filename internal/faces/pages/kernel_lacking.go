@@ -12,16 +12,73 @@ import (
 // manyLacking is how many parts that a report lacks, or rules that look at one, are counted and not named.
 const manyLacking = 4
 
-// notJudged is what the report does not hold, and what could not be judged without it.
-func notJudged(k *kernelreport.Kernel, d KernelDetail) []page.Block {
+// notJudged is what the report does not hold of a kernel, and what could not be judged without it, but for what is
+// said once of all kernels.
+func notJudged(k *kernelreport.Kernel, shared []page.Text, d KernelDetail) []page.Block {
 	var out []page.Block
+	for _, t := range lacksOf(k, d) {
+		if !contains(shared, t) {
+			out = append(out, page.Prose{Indent: 4, Lead: "- ", Text: t})
+		}
+	}
+	if len(out) > 0 && briefLacks(k, d) {
+		return folded("Not judged", []page.Block{out[0], page.Fold{Title: "One by one", Blocks: oneByOne(k, d)}})
+	}
+	return folded("Not judged", out)
+}
+
+// briefLacks says whether what a kernel lacks is one statement.
+func briefLacks(k *kernelreport.Kernel, d KernelDetail) bool {
+	return len(k.Missing) > manyLacking && !d.Whole
+}
+
+// lacksOf is what a kernel lacks: line by line, or in one statement.
+func lacksOf(k *kernelreport.Kernel, d KernelDetail) []page.Text {
+	if briefLacks(k, d) {
+		return []page.Text{muchMissing(k)}
+	}
+	return lackingWords(k, d)
+}
+
+// oneByOne is the lines of a kernel whose lack is one statement.
+func oneByOne(k *kernelreport.Kernel, d KernelDetail) (out []page.Block) {
 	for _, t := range lackingWords(k, d) {
 		out = append(out, page.Prose{Indent: 4, Lead: "- ", Text: t})
 	}
-	if len(k.Missing) > manyLacking && !d.Whole {
-		out = []page.Block{page.Prose{Indent: 4, Text: muchMissing(k)}, page.Fold{Title: "One by one", Blocks: out}}
+	return out
+}
+
+// sharedLacks is the lines that every one of several kernels would say.
+func sharedLacks(kernels []kernelreport.Kernel, d KernelDetail) (out []page.Text) {
+	if len(kernels) == 0 {
+		return nil
 	}
-	return folded("Not judged", out)
+	for _, t := range lacksOf(&kernels[0], d) {
+		of := 0
+		for i := range kernels {
+			if contains(lacksOf(&kernels[i], d), t) {
+				of++
+			}
+		}
+		if of == len(kernels) && (of > 1 || d.Short) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// lacksOfAll says once what n kernels lack.
+func lacksOfAll(shared []page.Text, n int) []page.Block {
+	title := "Not judged"
+	if n > 1 {
+		title = "Not judged of any of these kernels"
+	}
+	return section(title, true, listed(shared)...)
+}
+
+// contains says whether a list has a text.
+func contains(list []page.Text, t page.Text) bool {
+	return slices.ContainsFunc(list, func(x page.Text) bool { return x.String() == t.String() })
 }
 
 // lackingWords is what a report lacks, each with what collects it.

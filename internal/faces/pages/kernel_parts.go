@@ -46,6 +46,23 @@ func speedOfLight(k *kernelreport.Kernel) []page.Block {
 		Blocks: []page.Block{page.Meters{Rows: rows}}}}
 }
 
+// shortSpeed is compute and memory only.
+func shortSpeed(k *kernelreport.Kernel) []page.Block {
+	for _, s := range speedOfLight(k) {
+		s := s.(page.Section)
+		for _, b := range s.Blocks {
+			var rows []page.Meter
+			for _, row := range b.(page.Meters).Rows {
+				if !row.Inner {
+					rows = append(rows, row)
+				}
+			}
+			return []page.Block{page.Gap{}, page.Meters{Rows: rows}}
+		}
+	}
+	return nil
+}
+
 // stalls is what warps wait for, by the names of ncu.
 func stalls(k *kernelreport.Kernel) []page.Block {
 	if len(k.StallParts) == 0 {
@@ -71,22 +88,6 @@ func stalls(k *kernelreport.Kernel) []page.Block {
 	return folded("Warp stalls, % of a warp's time between instructions", []page.Block{page.Meters{Rows: rows}})
 }
 
-// stallNames is the groups of stall reasons by ncu's names for them, each with what it waits for.
-var stallNames = map[string][2]string{
-	"waiting for global or local memory":                   {"Long Scoreboard", "global, local memory"},
-	"waiting for shared memory or special functions":       {"Short Scoreboard", "shared memory, SFU"},
-	"waiting for room in the queue of a unit":              {"MIO/LG/Tex Throttle", "full queue"},
-	"waiting for a busy arithmetic pipe or the dispatcher": {"Math Pipe Throttle", "busy pipe"},
-	"waiting for other warps":                              {"Barrier/Membar", "other warps"},
-	"waiting for the previous instruction's fixed latency": {"Wait", "fixed latency"},
-	"waiting for instructions":                             {"No Instruction/Branch Resolving", "fetch"},
-	"waiting for constants":                                {"IMC Miss", "constant cache"},
-	"waiting for matrix products":                          {"GMMA", "matrix products"},
-	"waiting for stores at the end":                        {"Drain", "stores before the exit"},
-	kernelreport.NoWait:                                    {"Selected/Not Selected", "issuing or ready"},
-	"other":                                                {"Sleeping/Misc", "rare reasons"},
-}
-
 // reasonNames is the stall reasons that ncu does not call by their words alone.
 var reasonNames = map[string]string{"mio_throttle": "MIO Throttle", "lg_throttle": "LG Throttle",
 	"imc_miss": "IMC Miss",
@@ -109,26 +110,30 @@ const mostReasons = 2
 
 // stallWords is a group of stall reasons: ncu's names of those that occur, most first, then what they wait for.
 func stallWords(group string, reasons []string) string {
-	known, ok := stallNames[group]
+	if group == kernelreport.NoWait {
+		return "Selected, Not Selected: " + group
+	}
+	names, what, ok := strings.Cut(group, ": ")
 	if !ok {
-		return strings.TrimPrefix(group, "waiting for ")
+		return group
 	}
 	if n := len(reasons); n > 0 && n <= mostReasons {
-		var names []string
+		var list []string
 		for _, r := range reasons {
-			names = append(names, reasonWords(r))
+			list = append(list, reasonWords(r))
 		}
-		known[0] = strings.Join(names, ", ")
+		names = strings.Join(list, ", ")
 	}
-	return known[0] + ": " + known[1]
+	return names + ": " + strings.TrimPrefix(what, "waiting for ")
 }
 
-// stallName is a group of stall reasons in a word or two, by ncu's name; "" of none.
+// stallName is a group of stall reasons by ncu's names alone.
 func stallName(group string) string {
-	if known, ok := stallNames[group]; ok {
-		return known[0]
+	if group == kernelreport.NoWait {
+		return "Selected"
 	}
-	return strings.TrimPrefix(group, "waiting for ")
+	names, _, _ := strings.Cut(group, ": ")
+	return names
 }
 
 // hotLines is the source lines where most of it happens.

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"lacuna/internal/base/golden"
@@ -28,6 +29,7 @@ func TestKernelGoldens(t *testing.T) {
 	}{
 		{"kernel_40_ascii_top.txt", page.Layout{Width: 40, ASCII: true}, KernelDetail{Top: 1}},
 		{"kernel_120_whole.txt", page.Layout{Width: 120}, KernelDetail{Top: 1, Whole: true}},
+		{"kernel_80_short.txt", page.Layout{Width: 80}, KernelDetail{Top: 1, Short: true}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			var out bytes.Buffer
@@ -43,6 +45,28 @@ func TestKernelGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.File(t, "testdata/roofline.svg", out.String())
+}
+
+// What every one of several kernels lacks is said once.
+func TestKernelLacksOnce(t *testing.T) {
+	r := samples.Kernels()
+	lack := kernelreport.Missing{Part: "stall reasons", GetItWith: "--section WarpStateStats"}
+	only := kernelreport.Missing{Part: "cache traffic", GetItWith: "--section MemoryWorkloadAnalysis"}
+	r.Kernels = append(r.Kernels[:1:1], r.Kernels[0], r.Kernels[0])
+	for i := range r.Kernels {
+		r.Kernels[i].Missing, r.Kernels[i].Abstained = []kernelreport.Missing{lack}, nil
+	}
+	r.Kernels[1].Missing = append(r.Kernels[1].Missing, only)
+	p := Kernel(r, nil, KernelDetail{Top: 3})
+	pagetest.Check(t, p)
+	text := textOf(t, p, page.Layout{Width: 100})
+	for _, want := range []string{"Not in the report: stall reasons", "Not in the report: cache traffic",
+		"Not judged of any of these kernels"} {
+		if n := strings.Count(text, want); n != 1 {
+			t.Errorf("%q stands %d times:\n%s", want, n, text)
+		}
+	}
+	pagetest.Check(t, Kernel(r, nil, KernelDetail{Top: 3, Short: true}))
 }
 
 // A line of a kernel and other resources, with names of strangers.

@@ -14,6 +14,7 @@ type Detail struct {
 	Whole     bool     // every finding with all that is known of it
 	Explain   []string // rules whose findings are shown in whole
 	Abstained bool     // everything that could not be judged, one by one
+	Short     bool     // the verdict on one screen
 }
 
 // whole says whether all of a finding is shown.
@@ -21,6 +22,9 @@ func (d Detail) whole(f *report.Finding) bool { return d.Whole || slices.Contain
 
 // Report is where a step's time goes: the answer first, then what it rests on, then what to do next.
 func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
+	if d.Short {
+		return shortReport(r, next, d)
+	}
 	p := &page.Page{Title: page.T("Where a step's time goes")}
 	p.Add(inputs(r.Inputs)...)
 	p.Add(page.Gap{}, page.Prose{Text: headline(r), Style: page.Bold},

@@ -13,6 +13,9 @@ import (
 	"lacuna/internal/timeline/facts"
 )
 
+// noRow is the share of a step below which a part has no row: it shows as less than 0.1 %. JSON has every part.
+const noRow = 0.0005
+
 // budget is what a step's parts take; under idle, what the host did meanwhile.
 func budget(r *report.Report) []page.Block {
 	if len(r.PerDevice) == 0 {
@@ -36,6 +39,9 @@ func budget(r *report.Report) []page.Block {
 		{"copy", b.Copy, "▒", "=", page.Cyan},
 		{"idle", b.Idle, "░", ".", page.Red},
 	} {
+		if x.name != "compute" && x.name != "idle" && x.ms < noRow*step {
+			continue
+		}
 		p := part(page.T(x.name), x.ms)
 		p.Block, p.ASCII, p.Style = x.block, x.ascii, x.style
 		parts = append(parts, p)
@@ -109,7 +115,7 @@ func shownCauses(b report.Budget) (rows []cause) {
 	for i, c := range causesOf(b) {
 		switch {
 		case c.ms <= 0:
-		case i >= maxCauses || c.ms/b.StepMs() < 0.0005:
+		case i >= maxCauses || c.ms < noRow*b.StepMs():
 			rest, last = rest+c.ms, c.words
 			n++
 		default:
@@ -119,7 +125,7 @@ func shownCauses(b report.Budget) (rows []cause) {
 	if n > 1 {
 		last = page.Sayf("does %d other things", n)
 	}
-	if n > 0 {
+	if rest >= noRow*b.StepMs() {
 		rows = append(rows, cause{words: last, ms: rest})
 	}
 	return rows

@@ -121,6 +121,7 @@ func TestReportGoldens(t *testing.T) {
 		{"report_160.txt", page.Layout{Width: 160}, Detail{}},
 		{"report_80_color.txt", page.Layout{Width: 80, Color: true}, Detail{}},
 		{"report_80_whole.txt", page.Layout{Width: 80}, Detail{Whole: true}},
+		{"report_80_short.txt", page.Layout{Width: 80}, Detail{Short: true}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			golden.File(t, "testdata/"+test.file, textOf(t, Report(sampleReport(), sampleAdvice, test.detail),
@@ -143,6 +144,35 @@ func textOf(t testing.TB, p *page.Page, l page.Layout) string {
 func TestReportForms(t *testing.T) {
 	pagetest.Check(t, Report(sampleReport(), sampleAdvice, Detail{Whole: true, Abstained: true}))
 	pagetest.Check(t, Report(&report.Report{Schema: 1}, nil, Detail{}))
+	pagetest.Check(t, Report(sampleReport(), sampleAdvice, Detail{Short: true}))
+	pagetest.Check(t, Report(&report.Report{Schema: 1}, nil, Detail{Short: true}))
+}
+
+// The verdict keeps what decides and counts what it leaves out.
+func TestReportShort(t *testing.T) {
+	r := sampleReport()
+	finding := r.Findings[0]
+	for range shortPriced {
+		r.Findings = append(r.Findings, finding)
+	}
+	r.Budget.CommExposed = 0
+	r.Findings = append(r.Findings, report.Finding{Rule: "worker_bound", Title: "Workers are late", GainHighMs: 9,
+		Assumes: []string{"a long story"}})
+	text := textOf(t, Report(r, sampleAdvice, Detail{Short: true}), page.Layout{Width: 100})
+	for _, want := range []string{"saves 84.8 of 96.6 ms per step", "Make batches in background workers.",
+		"and 2 more findings", "Memory grows by 12 MB", "the profiler dropped 7 more", "--abstained shows why",
+		"is in data_load", "saves at most 9.00 ms; the gain is unknown (-v shows why)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+	for _, other := range []string{"a long story",
+		"Confirmed if", "DataLoader(", "Top kernels", "Longest GPU idle gaps",
+		"exposed communication   "} {
+		if strings.Contains(text, other) {
+			t.Errorf("with %q:\n%s", other, text)
+		}
+	}
 }
 
 // The text of an empty report says that there is nothing.

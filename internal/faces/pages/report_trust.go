@@ -2,7 +2,6 @@ package pages
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,11 +27,7 @@ func trust(c report.Capture, abstained []report.Abstained, all bool) []page.Bloc
 	for _, w := range c.Warnings {
 		lines = append(lines, page.Sentence(page.T(w)))
 	}
-	own, rest := abstainedLines(abstained, all)
-	lines = append(lines, own...)
-	if !rest.Empty() {
-		lines = append(lines, page.Sayf("%s %s shows why.", rest, page.Of(page.Word, "--abstained")))
-	}
+	lines = append(lines, abstainedLines(abstained, all)...)
 	whole := c.Dropped == 0 && len(c.Losses)+len(c.Warnings) == 0
 	read := page.Prose{Indent: 2, Text: page.Join(trustWords(c), unusedWords(c))}
 	return section("Can this capture be trusted?", whole, append([]page.Block{read}, listed(lines)...)...)
@@ -137,29 +132,73 @@ func ruleNames(rules []string) page.Text {
 	return listOf(out)
 }
 
-// Of what could not be judged, where nobody asks for all: how many groups are shown at most, and how many rules
-// must want a thing that the capture lacks for it to be shown.
+// Of what could not be judged, where nobody asks for all: how many things that rules lack are named, and how many of
+// the rules that lack one.
 const (
-	maxAbstained = 4
-	manyWant     = 3
+	maxLacked = 3
+	maxRules  = 2
 )
 
-// abstainedLines is what could not be judged; not all: those that matter first, the rest counted.
-func abstainedLines(list []report.Abstained, all bool) (lines []page.Text, rest page.Text) {
-	var hidden []string
+// abstainedLines is what could not be judged: all, or what the answer itself lacks, and the rules in two lines.
+func abstainedLines(list []report.Abstained, all bool) (lines []page.Text) {
+	var others []unjudged
 	for _, u := range groupAbstained(list) {
-		if !all && !u.own && (len(lines) == maxAbstained || u.lacks && len(u.rules) < manyWant) {
-			hidden = append(hidden, u.rules...)
+		if all || u.own {
+			lines = append(lines, u.words())
+		} else {
+			others = append(others, u)
+		}
+	}
+	if len(others) > 0 {
+		lines = append(lines, notJudgedWords(others))
+	}
+	return lines
+}
+
+// notJudgedWords is rules that could not judge, by what they need: "Not judged: memory_growth (needs more steps)".
+func notJudgedWords(list []unjudged) page.Text {
+	var needs []unjudged // those that lack the same are one, whatever the reason
+	for _, u := range list {
+		i := slices.IndexFunc(needs, func(x unjudged) bool { return x.missing == u.missing })
+		if i < 0 {
+			u.rules = slices.Clone(u.rules)
+			needs = append(needs, u)
 			continue
 		}
-		lines = append(lines, u.words())
+		for _, rule := range u.rules {
+			if !slices.Contains(needs[i].rules, rule) {
+				needs[i].rules = append(needs[i].rules, rule)
+			}
+		}
 	}
-	switch n := len(hidden); {
-	case n == 0:
-	case n <= maxAbstained:
-		rest = page.Sayf("Not judged, for lack of data: %s.", ruleNames(hidden))
-	default:
-		rest = page.T(fmt.Sprintf("%d more rules could not be judged.", n))
+	var parts []page.Text
+	more := 0
+	for i, u := range needs {
+		n := len(u.rules)
+		if i >= maxLacked {
+			more += n
+			continue
+		}
+		who := ruleNames(u.rules)
+		if n > maxRules {
+			who = page.T(unit.Plural(n, "rule"))
+		}
+		if u.missing == "" {
+			parts = append(parts, who)
+			continue
+		}
+		verb := "need"
+		if n == 1 {
+			verb = "needs"
+		}
+		if i > 0 {
+			verb = ""
+		}
+		missing, _, _ := strings.Cut(u.missing, " (") // without its examples
+		parts = append(parts, page.Sayf("%s (%s)", who, strings.TrimSpace(verb+" "+missing)))
 	}
-	return lines, rest
+	if more > 0 {
+		parts = append(parts, page.T(unit.Counted(more, "more rule", "more rules")))
+	}
+	return page.Sayf("Not judged: %s. %s shows why.", page.List(parts, "; "), page.Of(page.Word, "--abstained"))
 }

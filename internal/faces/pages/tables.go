@@ -3,9 +3,12 @@ package pages
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
+	"lacuna/internal/kernel/kernelname"
 	"lacuna/internal/timeline/tables"
 )
 
@@ -34,22 +37,53 @@ func tableOf(s tables.Sheet, limit int) page.Table {
 	kinds := make([]page.Kind, len(columns))
 	for i, c := range columns {
 		out.Columns[i] = page.Column{Head: scales[i].Header(c.Name), Short: c.Name, Right: c.Unit.IsNumber()}
+		if first := s.Table.First; len(first) > 0 && !slices.Contains(first, c.Name) {
+			out.Columns[i].Drop = 1 + i
+		}
 		if c.Unit == unit.Text {
 			kinds[i] = page.Name
 		}
 	}
+	names := shortNames(s.Table, columns, rows)
 	spans := make([]page.Span, len(rows)*len(columns)) // in one piece: a capture has millions of rows
 	cells := make([]page.Text, len(spans))
 	for n, row := range rows {
 		for i := range columns {
 			at := n*len(columns) + i
 			spans[at] = page.Span{Kind: kinds[i], Text: people(scales[i], row[i])}
+			if short, ok := names[spans[at].Text]; ok && columns[i].Name == s.Table.KernelNames {
+				spans[at].Text = short
+			}
 			cells[at] = spans[at : at+1 : at+1]
 		}
 		out.Rows[n] = cells[n*len(columns) : (n+1)*len(columns)]
 	}
 	for _, note := range s.Rows.Notes {
 		out.Notes = append(out.Notes, page.Sentence(page.T(note)))
+	}
+	return out
+}
+
+// shortNames is the kernels' names of a table without namespaces and arguments, but for those that only these tell
+// apart, and for mangled ones, which somebody asked for.
+func shortNames(t *tables.Table, columns []tables.Column, rows [][]tables.Cell) map[string]string {
+	at := slices.IndexFunc(columns, func(c tables.Column) bool { return c.Name == t.KernelNames })
+	if t.KernelNames == "" || at < 0 {
+		return nil
+	}
+	out, whose := make(map[string]string), make(map[string]string)
+	for _, row := range rows {
+		name := row[at].Text
+		if _, done := out[name]; done || row[at].Kind != tables.TextCell || strings.HasPrefix(name, "_Z") {
+			continue
+		}
+		short := kernelname.Short(name)
+		if other, taken := whose[short]; taken {
+			out[other], short = other, name
+		} else {
+			whose[short] = name
+		}
+		out[name] = short
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,5 +56,29 @@ func BenchmarkTables(b *testing.B) {
 			}
 			b.ReportMetric(float64(len(s.Rows.Rows))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
+	}
+}
+
+// People see kernels' names without namespaces and arguments, unless only these tell two apart.
+func TestKernelNamesAreShort(t *testing.T) {
+	table := &tables.Table{Name: "x", KernelNames: "Name", Columns: []tables.Column{{Name: "Name", Unit: unit.Text},
+		{Name: "Range", Unit: unit.Text}}}
+	rows := &tables.Rows{Columns: table.Columns}
+	for _, name := range []string{"void at::native::fill<float>(int)", "void a::copy<int>(int)",
+		"void b::copy<int>(int)", "void c::copy<int>(int)", "_ZN2at4fillEv", "sm80_gemm"} {
+		rows.Add(tables.Str(name), tables.Str("void x::y()"))
+	}
+	out := tableOf(tables.Sheet{Table: table, Rows: rows}, 0)
+	var got []string
+	for _, row := range out.Rows {
+		got = append(got, row[0].String())
+		if row[1].String() != "void x::y()" {
+			t.Errorf("another column: %q", row[1].String())
+		}
+	}
+	want := []string{"fill<float>", "void a::copy<int>(int)", "void b::copy<int>(int)", "void c::copy<int>(int)",
+		"_ZN2at4fillEv", "sm80_gemm"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,15 +15,18 @@ import (
 	"lacuna/internal/runs/gate"
 )
 
-// checkPlace is the file and line that a verdict is shown at: the rule's, else the first new run's file.
+// checkPlace is the file and line that a verdict is shown at: what was asked for, else the rule's. Code hosts show
+// nothing that is not at a file of the repository, so the path of a capture is never given. Without a file of rules its
+// usual name is given: reports without any place are refused.
 func checkPlace(r *gate.Result, m *gate.Row) (path string, line int) {
-	if r.Config != "" {
-		return filepath.ToSlash(r.Config), max(1, m.Line)
+	path, line = r.Location.File, r.Location.Line
+	if line == 0 {
+		line = max(1, m.Line)
 	}
-	if len(r.Inputs) > 0 {
-		return filepath.ToSlash(r.Inputs[0]), 1
+	if path == "" {
+		return "lacuna.yaml", 1
 	}
-	return "lacuna.yaml", 1
+	return path, line
 }
 
 // fingerprint is what a verdict is recognised by from run to run of CI: its measure and its rule, not its numbers.
@@ -59,8 +61,12 @@ func CheckGitHub(w io.Writer, r *gate.Result) error {
 			case m.Verdict == gate.Regression || m.Verdict == gate.Inconclusive && m.Policy == "fail":
 				level = "error"
 			}
-			path, line := checkPlace(r, m)
-			fmt.Fprintf(out, "::%s file=%s,line=%d,title=%s::%s\n", level, property.Replace(page.Printable(path)), line,
+			at := ""
+			if r.Location.File != "" {
+				path, line := checkPlace(r, m)
+				at = fmt.Sprintf("file=%s,line=%d,", property.Replace(page.Printable(path)), line)
+			}
+			fmt.Fprintf(out, "::%s %stitle=%s::%s\n", level, at,
 				property.Replace(page.Printable(m.Name+": "+pages.CheckVerdict(m.Verdict))),
 				value.Replace(page.Printable(m.Name+": "+pages.RowWords(m).String())))
 		}
@@ -146,7 +152,9 @@ func CheckJUnit(w io.Writer, r *gate.Result) error {
 		text := page.Printable(pages.RowWords(m).String())
 		c := junitCase{Class: "lacuna." + strings.Fields(m.Kind)[0], Name: page.Printable(m.Name)}
 		c.Class = strings.TrimSuffix(c.Class, ":")
-		why := &junitText{Message: text, Type: string(m.Verdict), Text: strings.Join(m.Warnings, "\n")}
+		// some show the message, others only the text
+		why := &junitText{Message: text, Type: string(m.Verdict),
+			Text: strings.Join(append([]string{text}, m.Warnings...), "\n")}
 		suite.Tests++
 		switch {
 		case m.Verdict == gate.Regression || m.Verdict == gate.Inconclusive && m.Policy == "fail":

@@ -176,3 +176,31 @@ func TestCheckContract(t *testing.T) {
 		}
 	}
 }
+
+// Verdicts stand at the place that was asked for; a capture's path, which no code host knows, never is one.
+func TestCheckPlace(t *testing.T) {
+	for _, test := range []struct {
+		at   gate.Location
+		want map[string]string // by form
+	}{
+		{gate.Location{File: "train.py", Line: 12}, map[string]string{"github": "file=train.py,line=12,",
+			"sarif": `"startLine": 12`, "gitlab": `"path": "train.py"`}},
+		{gate.Location{File: "lacuna.yaml"}, map[string]string{"github": "file=lacuna.yaml,line=4,",
+			"sarif": `"startLine": 4`, "gitlab": `"begin": 4`}},
+		{gate.Location{}, map[string]string{"github": "::error title=", "sarif": `"uri": "lacuna.yaml"`,
+			"gitlab": `"path": "lacuna.yaml"`}},
+	} {
+		r := samples.Check(t)
+		r.Location = test.at
+		for form, write := range map[string]func(io.Writer, *gate.Result) error{"github": CheckGitHub,
+			"sarif": CheckSARIF, "gitlab": CheckGitLab} {
+			var out bytes.Buffer
+			if err := write(&out, r); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(out.String(), test.want[form]) || strings.Contains(out.String(), "a.json") {
+				t.Errorf("%s at %+v: want %s:\n%s", form, test.at, test.want[form], out.String())
+			}
+		}
+	}
+}

@@ -162,13 +162,13 @@ type Occupancy struct {
 
 // A Step is a change of a launch that raises its occupancy.
 type Step struct {
-	Needs string  `json:"needs"` // "56 registers a thread (has 64)"
+	Needs string  `json:"needs"` // "56 registers per thread (has 64)"
 	Pct   float64 `json:"theoretical_pct"`
 }
 
 // A StallPart is a group of stall reasons.
 type StallPart struct {
-	Name    string   `json:"name"` // in words: "waiting for global or local memory"
+	Name    string   `json:"name"` // "Long Scoreboard: waiting for L1TEX results"
 	Share   float64  `json:"share"`
 	Cycles  *float64 `json:"cycles_per_instruction,omitempty"` // of a warp, from one instruction to the next
 	Reasons []string `json:"reasons"`                          // the profiler's names, most first

@@ -115,7 +115,7 @@ func (f *filler) fileHeader(in *input) error {
 		header, err = in.take(n)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: begins like a report of Nsight Compute, but its header is not whole (%w); try "+
+		return fmt.Errorf("%s: begins like a report of Nsight Compute, but its header is incomplete (%w); try "+
 			"copying the file again", f.report.Path, err)
 	}
 	c := cursor{rest: header}
@@ -196,7 +196,7 @@ func (f *filler) cut(in *input, what string, err error) {
 	f.broken = true
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		f.losses.Add(model.LossTruncated, 1, fmt.Sprintf("byte %d: the file ends in the middle of %s", in.at, what))
-		f.warn("the file is cut off at byte %d: it holds %%d whole kernel results; what came after is not in it", in.at)
+		f.warn("the file is cut off at byte %d: it holds %%d complete kernel results; the rest is missing", in.at)
 		return
 	}
 	f.damaged("byte %d: %s cannot be read: %v", in.at, what, err)

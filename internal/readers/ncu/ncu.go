@@ -49,7 +49,7 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*profile
 		return nil, err
 	}
 	if f.report.Bytes = in.at; len(f.report.Launches) == 0 && f.broken {
-		return nil, fmt.Errorf("%s: holds no whole kernel result (%s); try profiling again: the file may be cut "+
+		return nil, fmt.Errorf("%s: holds no complete kernel result (%s); try profiling again: the file may be cut "+
 			"off or damaged",
 			src.Path, f.firstLoss())
 	}

@@ -158,8 +158,8 @@ func (r *reading) clockWords() {
 		}
 		r.meta("clocks of "+x.what, fmt.Sprintf("aligned to ±%.1f µs by %d pairs", float64(x.o.errorNs)/1e3, x.o.pairs))
 		if x.o.errorNs > maxClockErrorNs {
-			r.warn(fmt.Sprintf("the clocks of %s cannot be aligned better than %.3f ms: what lies closer together "+
-				"than that is in no certain order", x.what, float64(x.o.errorNs)/1e6))
+			r.warn(fmt.Sprintf("the clocks of %s cannot be aligned better than %.3f ms: the order of events "+
+				"closer together than that is uncertain", x.what, float64(x.o.errorNs)/1e6))
 		}
 	}
 }

@@ -27,10 +27,6 @@ The whole file is held in memory, so it may have 256 MiB at most.`,
 	Read:  read,
 }
 
-// maxBytes bounds the text, which is parsed from memory: it is for small captures, and packed files may unpack to
-// anything.
-const maxBytes = 256 << 20
-
 func sniff(head []byte) int {
 	if evtext.IsText(head) {
 		return 100
@@ -40,7 +36,7 @@ func sniff(head []byte) int {
 
 func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.Trace, error) {
 	var text bytes.Buffer
-	if src.Size > 0 && src.Size <= maxBytes {
+	if src.Size > 0 && src.Size <= evtext.MaxBytes {
 		text.Grow(int(src.Size))
 	}
 	for {
@@ -51,22 +47,25 @@ func read(ctx context.Context, src *reader.Source, opt reader.Options) (*model.T
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case text.Len() > maxBytes:
+		case text.Len() > evtext.MaxBytes:
 			return nil, fmt.Errorf("%s: is over %d MiB of text; give lacuna the capture that it was made from",
-				src.Path, maxBytes>>20)
+				src.Path, evtext.MaxBytes>>20)
 		case errors.Is(err, io.EOF) || err == nil && n == 0:
-			return parse(src.Path, text.String())
+			return parse(src.Path, text.String(), opt)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", src.Path, err)
 		}
 	}
 }
 
-func parse(path, text string) (*model.Trace, error) {
+func parse(path, text string, opt reader.Options) (*model.Trace, error) {
 	t, err := evtext.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t.Loaded = model.PartsAll
+	if !opt.Wants(model.PartPython) { // a tool's cost for each frame counts where frames are loaded
+		t.PyCalls, t.Loaded = model.PyCalls{}, model.PartsAll&^model.PartPython
+	}
 	return t, nil
 }

@@ -22,7 +22,7 @@ type Capture struct {
 	Report  *report.Report       // nil: only measures are known
 	Rank    *int32               // of a job; nil: not known
 	Kernels []Kernel             // by name; of a timeline only
-	GraphMs float64              // of a mean step in CUDA graphs recorded as a whole, whose kernels are not known
+	GraphMs float64              // of a mean step in CUDA graphs recorded at graph level, whose kernels are not known
 	Paths   []Path               // operators by call path; of a timeline only
 	Inside  *kernelreport.Report // of a kernel report only
 	Shapes  []Shape              // of operators' inputs; of a timeline that has them only

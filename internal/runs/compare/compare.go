@@ -85,6 +85,24 @@ type Change struct {
 	effect stat.Effect
 }
 
+// apartPct is the least difference between two changes, in points, that is spoken of: people see two digits.
+const apartPct = 0.5
+
+// MediansApart says why the change is another than that of the medians beside it.
+const MediansApart = "single runs are outliers: the times are medians over runs, the change is between their means"
+
+// MedianPct is the change of the medians, in percent, and whether it is another than ChangePct, which is between means:
+// off by more than the limit, or beyond its interval.
+func (c *Change) MedianPct() (pct float64, ok bool) {
+	if c.ChangePct == nil || !(c.Before > 0) {
+		return 0, false
+	}
+	pct = 100 * (c.After/c.Before - 1)
+	off := math.Abs(pct - *c.ChangePct)
+	outside := c.LowPct != nil && pct < *c.LowPct || c.HighPct != nil && pct > *c.HighPct
+	return pct, off > c.LimitPct || outside && off > apartPct
+}
+
 // Options says how to compare. The zero value is usual.
 type Options struct {
 	MinEffect   float64 // share; 0: DefaultEffect

@@ -78,7 +78,7 @@ func (t classTime) faster() bool {
 // went, by the range in which they did, and what overlap makes of it.
 func (c *comparison) kernelCauses(compute float64) []Cause {
 	if c.before[0].GraphMs+c.after[0].GraphMs > 0 {
-		return []Cause{{What: "compute, some of it in CUDA graphs recorded as a whole, whose kernels are unknown " +
+		return []Cause{{What: "compute, some of it in CUDA graphs recorded at graph level, whose kernels are unknown " +
 			"(lacuna record --cuda-graph=node and nsys profile --cuda-graph-trace=node record them)", Ms: compute,
 			Key: "kernels:graph"}}
 	}

@@ -165,9 +165,8 @@ func (c *comparison) warn(d *Difference) {
 	}
 	if s := d.Step; s != nil {
 		d.Warnings = append(d.Warnings, s.Warnings...)
-		if s.ChangePct != nil && s.Before > 0 && math.Abs(100*(s.After/s.Before-1)-*s.ChangePct) > s.LimitPct {
-			d.Warnings = append(d.Warnings, "single runs are outliers: the times are medians over runs, the change "+
-				"is between their means")
+		if _, apart := s.MedianPct(); apart {
+			d.Warnings = append(d.Warnings, MediansApart)
 		}
 	}
 	if s := d.Step; s != nil && len(d.Explained) > 0 {

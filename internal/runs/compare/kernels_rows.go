@@ -107,19 +107,21 @@ func sheetMetrics() []sheetMetric {
 			}
 			return k.SOL.SMPct
 		}, busy("arithmetic")},
-		{"DRAM traffic", "bytes", linkBytes("L2", "DRAM"), less("traffic of device memory")},
-		{"L1-L2 traffic", "bytes", linkBytes("L1", "L2"), less("traffic of L2")},
+		{"DRAM traffic", "bytes", linkBytes("L2", "DRAM"), less("DRAM traffic")},
+		{"L1-L2 traffic", "bytes", linkBytes("L1", "L2"), less("L2 traffic")},
 		{"L1 hit rate", "%", hitPct("L1"), hits("L1")},
 		{"L2 hit rate", "%", hitPct("L2"), hits("L2")},
 		{"sectors per global load", "", sectors("load"), coalesced},
 		{"sectors per global store", "", sectors("store"), coalesced},
-		{"shared memory: bank conflicts", "%", conflictsPct, fewer("repeated passes of shared memory")},
+		{"shared memory: bank conflicts", "%", conflictsPct, fewer("shared memory replays")},
 		{"instructions executed", "", func(k *kernelreport.Kernel) *float64 {
 			if k.Mix == nil {
 				return nil
 			}
 			return k.Mix.Instructions
-		}, less("work for the schedulers")},
+		}, func(b, a float64) string {
+			return strings.Replace(less("instructions")(b, a), " less ", " fewer ", 1)
+		}},
 		{"active lanes per warp, of 32", "", func(k *kernelreport.Kernel) *float64 {
 			if k.Mix == nil {
 				return nil
@@ -211,15 +213,22 @@ const work = "issuing or ready"
 
 func wait(b, a float64) string {
 	switch {
-	case a < 1:
+	case a < noStall:
 		return "gone"
-	case b < 1:
+	case b < noStall:
 		return "new: warps stall on this now"
+	case a < b && a < fewStalls*b:
+		return "nearly gone"
 	case a < b:
-		return ratio(b, a) + " of warp time"
+		return fmt.Sprintf("%.0f points less of warp time", b-a)
 	}
-	return ratio(b, a) + " of the time left"
+	return fmt.Sprintf("%.0f points more of warp time", a-b)
 }
+
+const (
+	noStall   = 0.05 // percent of warp time that print as 0.0
+	fewStalls = 0.1  // of what a stall took: below it a ratio says nothing, 35 % to 1.1 % is not "33 times less"
+)
 
 func usedPct(part string) func(k *kernelreport.Kernel) *float64 {
 	return func(k *kernelreport.Kernel) *float64 {

@@ -36,8 +36,8 @@ func TestSheets(t *testing.T) {
 		!slices.Equal(s.Stayed, []string{"low_ipc"}) {
 		t.Errorf("findings %v %v %v", s.Gone, s.New, s.Stayed)
 	}
-	want := map[string]string{"time": "4 times as fast", "L1-L2 traffic": "8 times less traffic of L2",
-		"warps: global or local memory": "4 times less of warp time"}
+	want := map[string]string{"time": "4 times as fast", "L1-L2 traffic": "8 times less L2 traffic",
+		"warps: global or local memory": "60 points less of warp time"}
 	for _, r := range s.Rows {
 		if want[r.Metric] != r.Meaning {
 			t.Errorf("%s: %q, want %q", r.Metric, r.Meaning, want[r.Metric])

@@ -48,6 +48,13 @@ type Result struct {
 	Measures   []Row    `json:"measures"`
 	Warnings   []string `json:"warnings"`
 	Unmatched  []string `json:"unmatched"` // measures that only one side has: no verdict on them
+	Location   Location `json:"-"`         // where code hosts show verdicts
+}
+
+// A Location is a line of a file of the repository, its path from the repository's root.
+type Location struct {
+	File string // "": unknown
+	Line int    // 0: that of the rule in File
 }
 
 // A Side is a set of runs.

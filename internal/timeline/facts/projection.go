@@ -41,7 +41,7 @@ func (f *Facts) Twins() map[int32][]int32 {
 }
 
 // issued is the calls that issued kernels, copies or memsets, in the calls' order, with the time from the
-// start of the first to the end of the last of that work. Graphs recorded as a whole do not count, as in nsys.
+// start of the first to the end of the last of that work. Graphs recorded at graph level do not count, as in nsys.
 type issued struct {
 	call    []int32
 	first   []int32 // the earliest call with the same correlation ID: itself, or the one it is a twin of

@@ -19,7 +19,7 @@ type Trust struct {
 	HeadWithoutWork   int   // of those, before the first launch that has work
 	StillQueued       int   // a thread's last launches, of which nothing was recorded any more
 	GraphLaunches     int   // calls that launch a CUDA graph
-	GraphsWhole       int   // graph executions recorded as a whole: their inner gaps are invisible
+	GraphsWhole       int   // graph executions recorded at graph level: their inner gaps are invisible
 	GraphsUneven      int   // launches of a graph for which fewer kernels were recorded than for others of that graph
 	OverlapsOnStream  int   // kernels that start before the one before them on their stream has ended
 	StartBeforeLaunch int   // GPU work that starts before its call does: clocks disagree

@@ -50,10 +50,10 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 			text += fmt.Sprintf("; %d of them at the very beginning, as when CUPTI before 13.1 loses the first "+
 				"kernels (pytorch#192021)", tr.HeadWithoutWork)
 		}
-		out = append(out, text+": GPU time is missing, and idle time is too large by that")
+		out = append(out, text+": GPU time is missing, and idle time is overestimated by as much")
 	}
 	if n := tr.GraphsWhole; n > 0 {
-		add("%d %s recorded as a whole: they count as compute, and gaps inside them cannot be seen; lacuna record "+
+		add("%d %s recorded at graph level: they count as compute, and gaps inside them cannot be seen; lacuna record "+
 			"--cuda-graph=node and nsys profile --cuda-graph-trace=node show them",
 			n, either(n, "run of a CUDA graph was", "runs of CUDA graphs were"))
 	}

@@ -8,7 +8,7 @@ type WorkKind uint8
 // The kinds of work.
 const (
 	WorkKernel WorkKind = iota // a kernel that computes
-	WorkGraph                  // a CUDA graph recorded as a whole
+	WorkGraph                  // a CUDA graph recorded at graph level
 	WorkComm                   // a communication kernel
 	WorkCopy
 	WorkSet

@@ -252,7 +252,7 @@ func (c *chooser) nothing(w Wish) string {
 	case c.amd():
 		return "it is of an AMD GPU, and ncu profiles NVIDIA's only; use rocprof-compute"
 	case c.t.Kernels.Len() == 0 && c.t.GraphRuns.Len() > 0:
-		return "its CUDA graphs were recorded as a whole, so that no kernel is known; record again with " +
+		return "its CUDA graphs were recorded at graph level, so that no kernel is known; record again with " +
 			"--cuda-graph node"
 	case c.t.Kernels.Len() == 0:
 		return "it has no kernels"

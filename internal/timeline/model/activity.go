@@ -108,7 +108,7 @@ type Sets struct {
 	GBs   []float64
 }
 
-// GraphRuns is every execution of a CUDA graph that was recorded as a whole: its kernels are not in Kernels.
+// GraphRuns is every execution of a CUDA graph that was recorded at graph level: its kernels are not in Kernels.
 type GraphRuns struct {
 	Activity
 	Exec []uint32 // executable graph ID

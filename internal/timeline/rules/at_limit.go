@@ -23,8 +23,8 @@ It is a verdict, not a fault. What is left is another algorithm, another precisi
 	Limits: `
 Hand-written kernels are not known to be efficient: where they take much of the time the rule is silent. A GEMM of
 an unlucky shape may be slow although its kernel is a good one: lacuna stats -r op_roofline shows that, where shapes
-are recorded. CUDA graphs recorded as a whole hide their kernels. Of a serving engine's step with no step behind it the
-idle time between steps is not known, and the rule is silent.`,
+are recorded. CUDA graphs recorded at graph level hide their kernels. Of a serving engine's step with no step behind it
+the idle time between steps is not known, and the rule is silent.`,
 	Fix: `
 Nothing in this loop. What is left changes the program:
 

@@ -99,7 +99,7 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 	for _, i := range which[:min(len(which), 5)] {
 		row := fmt.Sprintf("step %d: %s instead of %s", i+c.Steps.First, ms(float64(steps[i].LenNs())), ms(median))
 		if ran.name != "" {
-			row += fmt.Sprintf(", %s of it in %s", ms(ran.byStep[i]), ran.name)
+			row += fmt.Sprintf(", %s in %s", ms(ran.byStep[i]), ran.name)
 		}
 		rows = append(rows, row)
 	}

@@ -20,10 +20,11 @@ Rows are ordered by Total Time, largest first; equal ones by Instances, smallest
 	Origin: "nsys stats cuda_gpu_kern_gb_sum",
 	Columns: timeColumns("Instances", "executions of the kernel with this grid and block", gridColumn, blockColumn,
 		kernelName),
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartLaunchConfig,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAGPUKernGBSum,
+	KernelNames: "Name",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartLaunchConfig,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAGPUKernGBSum,
 }
 
 var (

@@ -17,12 +17,13 @@ kernels each count in full, so the total may exceed the time in which the GPU wa
 in exports of nsys 2022.2 and later only.
 
 Rows are ordered by Total Time, largest first; equal ones by Instances, smallest first, then by name.`,
-	Origin:   "nsys stats cuda_gpu_kern_sum",
-	Columns:  timeColumns("Instances", "executions of the kernel", kernelName),
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAGPUKernSum,
+	Origin:      "nsys stats cuda_gpu_kern_sum",
+	Columns:     timeColumns("Instances", "executions of the kernel", kernelName),
+	KernelNames: "Name",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAGPUKernSum,
 }
 
 var kernelName = Column{"Name", unit.Text, "demangled name of the kernel, or as the argument asks"}

@@ -16,12 +16,13 @@ var cudaGPUSum = Table{
 cuda_gpu_kern_sum and cuda_gpu_mem_time_sum in one list. Time is a share of everything listed, not of wall time.
 
 Rows are ordered by Total Time, largest first, then by name.`,
-	Origin:   "nsys stats cuda_gpu_sum",
-	Columns:  timeColumns("Instances", "executions", categoryColumn, operationColumn),
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartCopies,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAGPUSum,
+	Origin:      "nsys stats cuda_gpu_sum",
+	Columns:     timeColumns("Instances", "executions", categoryColumn, operationColumn),
+	KernelNames: "Operation",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartCopies,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAGPUSum,
 }
 
 var cudaAPIGPUSum = Table{
@@ -32,12 +33,13 @@ cuda_api_sum, cuda_gpu_kern_sum and cuda_gpu_mem_time_sum in one list. Time is a
 adds host time to GPU time, which overlap: it is not a share of elapsed time.
 
 Rows are ordered by Total Time, largest first, then by name.`,
-	Origin:   "nsys stats cuda_api_gpu_sum",
-	Columns:  timeColumns("Instances", "calls or executions", categoryColumn, operationColumn),
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartCopies | model.PartCalls,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAAPIGPUSum,
+	Origin:      "nsys stats cuda_api_gpu_sum",
+	Columns:     timeColumns("Instances", "calls or executions", categoryColumn, operationColumn),
+	KernelNames: "Operation",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartCopies | model.PartCalls,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAAPIGPUSum,
 }
 
 var (

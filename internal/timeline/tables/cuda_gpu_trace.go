@@ -12,7 +12,7 @@ var cudaGPUTrace = Table{
 	Name:  "cuda_gpu_trace",
 	Title: "Every kernel, copy and memset, by start",
 	Doc: `
-One row for each kernel, copy and memset that ran by itself; graphs recorded as a whole have none.
+One row for each kernel, copy and memset that ran by itself; graphs recorded at graph level have none.
 
 Throughput is as nsys computes it: bytes times the whole number of such durations in a second, which is too low
 by up to the part that does not fit: 100 MB in 0.7 s count as 100 MB/s.
@@ -42,10 +42,11 @@ Rows are ordered by start; of equal ones kernels come before copies and memsets.
 		{"Strm", unit.ID, "CUDA stream"},
 		{"Name", unit.Text, "name of the kernel, or as the argument asks; kind of the copy"},
 	},
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartLaunchConfig | model.PartCopies,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAGPUTrace,
+	KernelNames: "Name",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartLaunchConfig | model.PartCopies,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAGPUTrace,
 }
 
 // memKindNames is how NVIDIA calls kinds of memory; unknown ones have no name.

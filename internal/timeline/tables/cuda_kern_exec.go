@@ -39,10 +39,11 @@ Rows are ordered by the mean of Total, largest first, then by PID, TID, DevId, A
 			{"Kernel Name", unit.Text, "demangled name of the kernel, or as the argument asks"},
 		},
 	),
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartCalls,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAKernExecSum,
+	KernelNames: "Kernel Name",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartCalls,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAKernExecSum,
 }
 
 var (

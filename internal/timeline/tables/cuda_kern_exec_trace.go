@@ -31,10 +31,11 @@ Rows are ordered by the start of the call, then of the kernel.`,
 		gridColumn, blockColumn,
 		{"Kernel Name", unit.Text, "demangled name of the kernel, or as the argument asks"},
 	},
-	Args:     kernelNameArgs,
-	Needs:    model.PartKernels | model.PartLaunchConfig | model.PartCalls,
-	ArgsNeed: kernelNamesNeed,
-	Fill:     fillCUDAKernExecTrace,
+	KernelNames: "Kernel Name",
+	Args:        kernelNameArgs,
+	Needs:       model.PartKernels | model.PartLaunchConfig | model.PartCalls,
+	ArgsNeed:    kernelNamesNeed,
+	Fill:        fillCUDAKernExecTrace,
 }
 
 func fillCUDAKernExecTrace(in []*facts.Facts, args Args, out *Rows) error {

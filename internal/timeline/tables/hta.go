@@ -19,7 +19,7 @@ const htaNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartRa
 const htaSpares = model.PartOps | model.PartRanges
 
 const htaSelection = `
-The table counts all GPU work: kernels, copies and memsets, and graphs recorded as a whole. If
+The table counts all GPU work: kernels, copies and memsets, and graphs recorded at graph level. If
 the capture has two or more ProfilerSteps, what was launched in the last one or after it is left out, as
 in HTA, since its work is rarely complete. docs/hta.md says where the numbers differ from HTA's.`
 

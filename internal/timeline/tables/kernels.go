@@ -16,7 +16,7 @@ var kernels = Table{
 	Doc: `
 Calls, Time and Share are per step, means over the steady steps (table steps has them). Work counts as far as it lies
 in them; a call counts where it starts. Share is Time of the step, so that kernels on several streams or devices
-may add up to more than 100 %. Graphs recorded as a whole are one row. Operator is the one, or failing
+may add up to more than 100 %. Graphs recorded at graph level are one row. Operator is the one, or failing
 operators the named range, with the largest part of Time. Most Time first.`,
 	Columns: []Column{
 		{"Time", unit.Ms, "sum of durations, per step"},
@@ -27,10 +27,11 @@ operators the named range, with the largest part of Time. Most Time first.`,
 		{"Operator", unit.Text, "who launches it"},
 		{"Name", unit.Text, "demangled name"},
 	},
-	Needs:   stepNeeds,
-	Spares:  stepSpares,
-	BySteps: true,
-	Fill:    fillKernels,
+	KernelNames: "Name",
+	Needs:       stepNeeds,
+	Spares:      stepSpares,
+	BySteps:     true,
+	Fill:        fillKernels,
 }
 
 // A kernelSum is what the steps have of a kernel launched by one owner.
@@ -56,7 +57,7 @@ func fillKernels(in []*facts.Facts, _ Args, out *Rows) error {
 		case facts.WorkComm:
 			kind = "comm"
 		case facts.WorkGraph:
-			name, kind = "CUDA graph, recorded as a whole", "graph"
+			name, kind = "CUDA graph, recorded at graph level", "graph"
 		}
 		out.Add(Float(float64(k.ns)/steps), Float(100*float64(k.ns)/stepsNs), Float(float64(k.calls)/steps),
 			Float(float64(k.ns)/float64(max(1, k.calls))), Str(kind), Str(f.NameText(k.owner)), Str(name))

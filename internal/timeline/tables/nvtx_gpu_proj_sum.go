@@ -15,7 +15,7 @@ that issued it, on the same thread, and the projected time is from the start of 
 the last of them. It is not the time in which the GPU was busy: gaps between them count.
 
 Ranges without such work are left out, as are ranges that were never closed or that another thread ended, and graphs
-recorded as a whole, as in nsys. Ranges nest, and each counts in full: the totals do not add up.
+recorded at graph level, as in nsys. Ranges nest, and each counts in full: the totals do not add up.
 Of two ranges with the same start and end the later counts as the child of the earlier; nsys gives neither a level.
 
 Rows are ordered by Total Proj Time, largest first, then by name.`,

@@ -37,9 +37,10 @@ Rows are ordered by range name, PID, TID, then Total Time, largest first, then b
 		{"StdDev", unit.NsFloat, "standard deviation of a sample (n-1); 0 for one"},
 		{"Kernel Name", unit.Text, "demangled name of the kernel, or as the argument asks"},
 	},
-	Args:  kernelNameArgs[:2],
-	Needs: model.PartKernels | model.PartCalls | model.PartRanges,
-	Fill:  fillNVTXKernSum,
+	KernelNames: "Kernel Name",
+	Args:        kernelNameArgs[:2],
+	Needs:       model.PartKernels | model.PartCalls | model.PartRanges,
+	Fill:        fillNVTXKernSum,
 }
 
 // noLabel marks kernels outside all ranges.

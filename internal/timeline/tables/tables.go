@@ -17,15 +17,18 @@ type Table struct {
 	Title string // one line: what a row is
 	Doc   string // what is counted, the formula, the order of rows
 	// whose report it equals, if any: "nsys stats cuda_gpu_kern_sum", "HTA get_temporal_breakdown"
-	Origin    string
-	Columns   []Column                    // when they do not depend on arguments
-	Args      []Arg                       // what may follow its name: cuda_gpu_kern_sum:base
-	Needs     model.Parts                 // what it looks at
-	Spares    model.Parts                 // of Needs, what a capture may lack: there are rows without it
-	ArgsNeed  func(args Args) model.Parts // nil, or what args need beyond Needs
-	BySteps   bool                        // it is taken over the steps, so that --steps and --step-range matter
-	ManyRanks bool                        // Fill takes all inputs at once; else it is called once for each
-	Fill      func(in []*facts.Facts, args Args, out *Rows) error
+	Origin  string
+	Columns []Column // when they do not depend on arguments
+	// KernelNames is the column of kernels' names, which people see without namespaces and arguments; "": none.
+	KernelNames string
+	First       []string                    // the columns that stay longest where the page is narrow; nil: all alike
+	Args        []Arg                       // what may follow its name: cuda_gpu_kern_sum:base
+	Needs       model.Parts                 // what it looks at
+	Spares      model.Parts                 // of Needs, what a capture may lack: there are rows without it
+	ArgsNeed    func(args Args) model.Parts // nil, or what args need beyond Needs
+	BySteps     bool                        // it is taken over the steps, so that --steps and --step-range matter
+	ManyRanks   bool                        // Fill takes all inputs at once; else it is called once for each
+	Fill        func(in []*facts.Facts, args Args, out *Rows) error
 }
 
 // A Column of a Table.
