@@ -50,10 +50,6 @@ func (c *Case) scattered() (all scattered) {
 	return all
 }
 
-// inherent is the share of all sectors of global accesses that scattered ones ask for in excess. 0 where the code is
-// not known.
-func (c *Case) inherent() float64 { return c.scattered().excess }
-
 // left is what of the sectors is scattered once all others are coalesced.
 func (s scattered) left() float64 {
 	if s.sectors <= 0 {

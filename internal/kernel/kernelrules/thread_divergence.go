@@ -82,8 +82,8 @@ func (c *Case) mendable(f *Finding) bool {
 	switch {
 	case !idle.known:
 		f.Confidence = withoutCode
-		f.Because("no time is predicted: whether lanes part by the thread's index, by kinds of data or by trip counts is " +
-			"in the machine code with counts of each instruction, and this report does not hold both")
+		f.Because("no time is predicted: whether lanes part by the thread's index, by kinds of data or by trip counts " +
+			"is in the machine code with counts of each instruction, and this report lacks them or its code is not understood")
 		return false
 	case idle.walked >= mostLanes:
 		f.Title = uneven

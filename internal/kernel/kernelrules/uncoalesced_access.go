@@ -63,7 +63,11 @@ func checkUncoalesced(c *Case, out *Findings) {
 	if !(exc >= excessMatters) {
 		return
 	}
-	if inherent := c.inherent(); inherent >= exc-excessMatters {
+	spread := c.scattered()
+	if inherent := spread.excess; inherent >= exc-excessMatters {
+		if !(inherent >= excessMatters) {
+			return
+		}
 		f := out.Add(0.8, "Accesses scattered by data: %s of the sectors hold nothing else that their warp asks for, "+
 			"and no layout changes that", percent(inherent))
 		f.Because("the addresses follow from loaded data or from a hash: neighbouring threads have no neighbouring ones")
@@ -102,10 +106,10 @@ func checkUncoalesced(c *Case, out *Findings) {
 			bytesText(c.usedBytes()))
 	}
 	f.Places = c.HotUncoalesced()
-	if c.Code() == nil {
+	if !spread.known {
 		f.Confidence = withoutCode
 		f.Because("no time is predicted: whether addresses follow from data, which no layout changes, is in the " +
-			"machine code, and this report does not hold it")
+			"machine code with counts of each instruction, and this report lacks them or its code is not understood")
 		return
 	}
 	c.expect(f, c.coalesced())
@@ -126,7 +130,7 @@ func (c *Case) waitsForWaste(excess float64) bool {
 // coalesced is what is left when accesses move only the bytes that are used.
 func (c *Case) coalesced() *repair {
 	total, _, _ := c.GlobalSectors()
-	stays := c.inherent() * total // sectors of accesses that data scatters
+	stays := c.scattered().excess * total // sectors of accesses that data scatters
 	used := c.usedBytes() + stays*sectorBytes
 	dram, _ := c.dramBytes()
 	lines := c.usedBytes()/lineBytes + stays
