@@ -14,7 +14,7 @@ type idleLanes struct {
 	walked  float64 // loops that end by values worked out on the way: nobody knows before how long they take
 	counted float64 // loops that end by loaded values, as the length of a row
 	data    float64 // other branches by such values: work of different kinds can be sorted
-	thread  float64 // branches by the thread's index alone: another numbering mends them
+	thread  float64 // branches by the thread's index alone: another numbering fixes them
 }
 
 // trips is the share of idle lanes that wait for longer loops of other lanes, by data.
@@ -192,5 +192,5 @@ func (s *idleSum) branched(trail *cubin.Trail, all map[int32]parting, n laneCoun
 	}
 }
 
-// withoutCode is the confidence in what only the machine code tells from what no change mends.
+// withoutCode is the confidence in what only the machine code tells from what no change fixes.
 const withoutCode = 0.4

@@ -18,7 +18,7 @@ lanes are active in the mean instruction (NVIDIA's threshold; a quarter is idle)
 idle: compilers often replace a short branch by a predicate.
 
 Where the machine code is in the report, the rule says what parts the lanes. Branches on the thread's index or on a
-loaded kind can be mended. Loops that lanes leave at different times by loaded lengths can be balanced or sorted:
+loaded kind can be fixed. Loops that lanes leave at different times by loaded lengths can be balanced or sorted:
 confidence is lower, and nothing is priced where warps wait for loads whose addresses follow from data, since full
 warps wait for as many sectors. Loops whose end is found on the way (rejection, iteration until convergence) are said
 to be uneven, without a time and with a confidence of 0.3.
@@ -56,7 +56,7 @@ func checkDivergence(c *Case, out *Findings) {
 	f.Because("instruction issue is at %s of its peak; with full warps the same work takes %s of the instructions",
 		percent(c.use(kernel.Issue)), percent(full))
 	f.Places = c.HotDivergence()
-	if !c.mendable(f) {
+	if !c.repairable(f) {
 		return
 	}
 	defer c.widen(f)
@@ -75,8 +75,8 @@ const (
 	sortedTrips = 0.65
 )
 
-// mendable says whether a time can be predicted: whether what idles the lanes can be changed. It adds why.
-func (c *Case) mendable(f *Finding) bool {
+// repairable says whether a time can be predicted: whether what idles the lanes can be changed. It adds why.
+func (c *Case) repairable(f *Finding) bool {
 	idle := c.idle()
 	uneven := fmt.Sprintf("Uneven trip counts: %s of 32 lanes are active on average", digits(c.lanes()))
 	switch {
@@ -87,19 +87,19 @@ func (c *Case) mendable(f *Finding) bool {
 		return false
 	case idle.walked >= mostLanes:
 		f.Title = uneven
-		f.Confidence = unmendable
+		f.Confidence = notRepairable
 		f.Because("%s of the idle lanes wait for longer loops of other lanes, whose ends follow from values worked out "+
-			"on the way: how long they take is not known before, and no order of branches mends that",
+			"on the way: how long they take is not known before, and no order of branches changes that",
 			percent(idle.trips()))
 		f.Fix = walkedFix
 		return false
 	case idle.trips() >= mostLanes && c.waitsForScattered():
 		f.Title = uneven
-		f.Confidence = unmendable
+		f.Confidence = notRepairable
 		f.Because("%s of the idle lanes wait for longer loops of other lanes, by loaded lengths", percent(idle.trips()))
-		f.Because("no time is predicted: warps wait for %s of their time for loads, and %s of the sectors that are needed lie "+
-			"where data says; they are to come with full warps too", percent(c.stalls("long_scoreboard", "lg_throttle")),
-			percent(c.scattered().left()))
+		f.Because("no time is predicted: warps wait for %s of their time for loads, and %s of the sectors that are "+
+			"needed lie where data says; they are to come with full warps too",
+			percent(c.stalls("long_scoreboard", "lg_throttle")), percent(c.scattered().left()))
 		f.Fix = countedFix
 		return false
 	case idle.trips() >= mostLanes:
@@ -125,8 +125,8 @@ func (c *Case) widen(f *Finding) {
 	}
 }
 
-// unmendable is the confidence that anything is to gain where data alone idles lanes.
-const unmendable = 0.3
+// notRepairable is the confidence that anything is to gain where data alone idles lanes.
+const notRepairable = 0.3
 
 const (
 	countedFix = `Give lanes equal work: sort or bin rows by their length, give short rows few lanes and long ones a
