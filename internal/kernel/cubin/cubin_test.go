@@ -155,6 +155,7 @@ func same(t *testing.T, i cubin.Instruction, printed string) {
 	if !slices.Equal(slices.Compact(want), slices.Compact(got)) {
 		t.Errorf("%s: registers %v", printed, got)
 	}
+	testPredicates(t, i, printed)
 	for suffix, bytes := range map[string]int{".64": 8, ".128": 16, ".U8": 1, ".U16": 2} {
 		if i.Kind != cubin.Other && i.Bytes != 0 && strings.Contains(name+".", suffix+".") && i.Bytes != bytes &&
 			!strings.HasPrefix(name, "ATOM") {
@@ -207,6 +208,7 @@ func walk(data []byte) {
 			cubin.Producers(list, i)
 		}
 		cubin.LoadedAddresses(list)
+		cubin.Trace(list)
 	}
 }
 
@@ -224,4 +226,29 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { walk(data) })
+}
+
+var predicate = regexp.MustCompile(`\bU?P[0-6]\b`)
+
+func testPredicates(t *testing.T, i cubin.Instruction, printed string) {
+	t.Helper()
+	if i.Kind == cubin.Barrier { // where it has none its field is not that of the constant
+		return
+	}
+	want := predicate.FindAllString(guard.ReplaceAllString(printed, ""), -1)
+	var got []string
+	for n := range 15 {
+		if (i.Sets|i.Tests)>>n&1 == 1 {
+			name := "P" + strconv.Itoa(n%8)
+			if n >= 8 {
+				name = "U" + name
+			}
+			got = append(got, name)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if want = slices.Compact(want); !slices.Equal(want, got) {
+		t.Errorf("%s: predicates %v", printed, got)
+	}
 }

@@ -13,6 +13,12 @@ type Instruction struct {
 	Uses   [3]Span
 	Bytes  int // of a load or store by a lane; 0: none or not known
 
+	Sets, Tests Predicates // predicates that it writes and reads, the guard not counted
+	Form        uint8      // of the operands: 4, the second is Constant
+	Constant    uint32     // operand in the word itself, as far as Form says that there is one
+	Selects     uint8      // S2R: which special register; LOP3: its truth table
+	Third       Span       // register of the third operand, which IMAD adds
+
 	// The scoreboard. An instruction of variable latency takes one of six counters, and those that need its result
 	// wait for that counter: this, not the register names, is what the hardware stalls on.
 	Waits  uint8 // bit i: it waits until counter i is 0
@@ -87,7 +93,7 @@ type operation struct {
 // other. 10.0 has no text in the corpus; the codes that occur there fit.
 var ops = [512]operation{
 	0x002: {"MOV", Other, d | b}, 0x003: {"P2R", Other, d | a}, 0x004: {"R2P", Other, a},
-	0x005: {"CS2R", Other, d | wide},
+	0x005: {"CS2R", Other, d | wide}, 0x006: {"VOTE", Other, d},
 	0x007: {"SEL", Other, d | a | b}, 0x008: {"FSEL", Other, d | a | b}, 0x009: {"FMNMX", Other, d | a | b},
 	0x00b: {"FSETP", Other, a | b}, 0x00c: {"ISETP", Other, a | b},
 	0x010: {"IADD3", Other, d | a | b | c}, 0x011: {"LEA", Other, d | a | b | c}, 0x012: {"LOP3", Other, d | a | b | c},
@@ -130,6 +136,7 @@ var ops = [512]operation{
 	0x185: {"ST", StoreGlobal, a | bAlways | addressAB}, 0x186: {"STG", StoreGlobal, a | bAlways | addressAB},
 	0x187: {"STL", StoreLocal, a | bAlways},
 	0x188: {"STS", StoreShared, a | bAlways}, 0x189: {"SHFL", Other, d | a | bForm12 | cForm1},
+	0x18e: {"REDG", Atomic, a | bAlways | addressAB}, // of integers; counted as REDG in the mix of instructions
 	0x18f: {"CCTL", Other, 0}, 0x192: {"MEMBAR", Other, 0},
 	0x1a6: {"REDG", Atomic, a | bAlways | addressAB}, 0x1a8: {"ATOMG", Atomic, d | a | bAlways | cForm1 | addressAB},
 	0x1ab: {"ERRBAR", Other, 0},
@@ -167,6 +174,8 @@ func decode(code []byte, at uint64, sm int) Instruction {
 	}
 	i.Name, i.Kind = op.name, op.kind
 	i.registers(op.places, low, high)
+	i.predicates(low, high)
+	i.Form, i.Constant, i.Selects = uint8(low>>9&7), uint32(low>>32), uint8(high>>8)
 	switch op.kind {
 	case Branch:
 		i.Branch, i.Target = true, at+InstructionBytes+branch(low, high, sm)
@@ -235,6 +244,7 @@ func (i *Instruction) registers(p places, low, high uint64) {
 	}
 	if p&c != 0 || p&cForm1 != 0 && form == 1 {
 		use(high, source)
+		i.Third = span(high, source, p&uniform != 0)
 	}
 }
 

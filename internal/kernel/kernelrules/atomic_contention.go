@@ -53,15 +53,11 @@ const (
 )
 
 func checkAtomics(c *Case, out *Findings) {
-	if c.collide(out) {
-		return
-	}
 	busiest, mean, ok := c.AtomicInput()
-	if !ok || !(busiest > 0) || !(mean/busiest <= atomicUneven) {
-		return
-	}
 	_, most := c.limiter()
-	if !(busiest >= atomicBusy) && !(busiest >= atomicLeads && busiest > most) {
+	if !ok || !(busiest > 0) || !(mean/busiest <= atomicUneven) ||
+		!(busiest >= atomicBusy) && !(busiest >= atomicLeads && busiest > most) {
+		c.collide(out)
 		return
 	}
 	f := out.Add(0.85, "Atomic contention: the busiest L2 slice is used to %s, the mean slice to %s", percent(busiest),
@@ -95,11 +91,11 @@ func isAtomic(i kernel.Instruction) bool { return i.Kind == cubin.Atomic }
 
 // collide finds atomics of lanes of a warp to one address: L1 sends each lane's, where the addresses alone would need
 // few sectors.
-func (c *Case) collide(out *Findings) bool {
+func (c *Case) collide(out *Findings) {
 	sent, needed := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"), c.atomicSectors()
 	if !(sent >= collisions*needed) || !c.latencyBound() || !(c.atomics() >= atomicsNear*c.globalInstructions()) ||
 		!(c.stalls("long_scoreboard", "lg_throttle", "drain") >= waitsForMemory) {
-		return false
+		return
 	}
 	f := out.Add(0.85, "Atomic contention: %s lanes of a warp add to each address, one after the other",
 		digits(sent/needed))
@@ -119,7 +115,6 @@ func (c *Case) collide(out *Findings) bool {
 	r := asNow().leave(left, kernel.L2In, kernel.L1Req, kernel.L2Tag)
 	r.low, r.wait, r.high = left, left, collisionsOften*left
 	c.expect(f, r)
-	return true
 }
 
 // atomicSectors is the sectors that the addresses of atomics alone would need; unknown without the code.

@@ -11,44 +11,94 @@ import (
 // code.
 func (c *Case) gather() float64 { return known(c.GatherShare()) }
 
-// inherent is the share of all sectors of global accesses that random single loads ask for in excess: loads whose
-// address comes from loaded data, and that are not executed far more often than the loads of those addresses (a row
-// that an index names and a thread then walks is no random load). 0 where the code is not known.
-func (c *Case) inherent() float64 {
+// scattered is accesses of global memory that no layout and no order of threads brings together: single loads, stores
+// and atomics whose address follows from loaded data or from a hash. A row that an index names and a thread then walks
+// is none.
+type scattered struct {
+	known           bool
+	sectors, excess float64 // of all sectors that global accesses ask for: theirs, and those beyond the ideal
+	ideal           float64 // likewise, of all accesses: what would do
+}
+
+func (c *Case) scattered() (all scattered) {
 	k := c.Code()
 	total, _, ok := c.GlobalSectors()
 	if k == nil || !ok || total <= 0 {
-		return 0
+		return all
 	}
 	executed, asked, ideal := k.Counts("inst_executed"), k.Counts("memory_l2_theoretical_sectors_global"),
 		k.Counts("memory_l2_theoretical_sectors_global_ideal")
 	if executed == nil || asked == nil || ideal == nil {
-		return 0
+		return all
 	}
-	var random, plain, excess float64
+	var named, understood float64
 	for first, body := range functions(k) {
-		from := cubin.LoadedAddresses(body)
-		for i, in := range body {
-			switch at := first + i; {
-			case in.Kind != cubin.LoadGlobal:
-			case from[i]:
-				random += executed[at]
-				excess += max(0, asked[at]-ideal[at])
-			default:
-				plain += executed[at]
+		for i, random := range randomAccesses(body, executed[first:first+len(body)]) {
+			at := first + i
+			named += executed[at]
+			if body[i].Name != "" {
+				understood += executed[at]
+			}
+			all.ideal += ideal[at] / total
+			if random {
+				all.sectors += asked[at] / total
+				all.excess += max(0, asked[at]-ideal[at]) / total
 			}
 		}
 	}
-	if plain > 0 && random > walksRow*plain && random < chases*plain {
-		return 0
-	}
-	return excess / total
+	all.known = named > 0 && understood >= mostlyNamed*named
+	return all
 }
 
-const (
-	walksRow = 4    // loads for each index from which it names a row
-	chases   = 1000 // beyond it hardly an index was loaded: each load names the next
-)
+// left is what of the sectors is scattered once all others are coalesced.
+func (s scattered) left() float64 {
+	if s.sectors <= 0 {
+		return 0
+	}
+	return s.sectors / (s.ideal + s.excess)
+}
+
+// waitsForScattered says that warps wait for loads, and that most sectors that are needed lie where data says: with
+// all lanes at work as many are still to come.
+func (c *Case) waitsForScattered() bool {
+	return c.scattered().left() >= gatherMatters && c.latencyBound() &&
+		c.stalls("long_scoreboard", "lg_throttle") >= waitsForMemory
+}
+
+// walksRow is how many accesses there are for each loaded index from which it names a row that is walked.
+const walksRow = 4
+
+// randomAccesses says of each instruction of a function whether it is a scattered access: its address is a hash of
+// something, or has a fresh index in it, one that is loaded about as often as it is used.
+func randomAccesses(body []cubin.Instruction, executed []float64) []bool {
+	trail := cubin.Trace(body)
+	random := make([]bool, len(body))
+	uses := make(map[int32]float64) // of loaded values, by accesses
+	for i, in := range body {
+		if global(in) {
+			for _, f := range trail.Feeds[i] {
+				uses[f] += executed[i]
+			}
+		}
+	}
+	for i, in := range body {
+		if !global(in) || !trail.Address[i].Scattered() {
+			continue
+		}
+		random[i] = trail.Address[i]&cubin.FromLoad == 0 // a hash
+		for _, f := range trail.Feeds[i] {
+			const index = 4 // bytes, of the smallest kind: a wide load brings several
+			values := executed[f] * max(1, float64(body[f].Bytes)/index)
+			random[i] = random[i] || uses[f] <= walksRow*values
+		}
+	}
+	return random
+}
+
+// global says that an instruction accesses global memory.
+func global(in cubin.Instruction) bool {
+	return in.Kind == cubin.LoadGlobal || in.Kind == cubin.StoreGlobal || in.Kind == cubin.Atomic
+}
 
 // functions is the functions of a launch's code, by the position of their first instruction.
 func functions(k *kernel.Code) func(yield func(int, []cubin.Instruction) bool) {
@@ -103,6 +153,7 @@ func (c *Case) chained(add, mul string) float64 {
 // fusableSums is the additions whose product nobody else uses: of others the multiplication stays, and fusing saves
 // nothing.
 func fusableSums(body []cubin.Instruction, add, mul string) (out []int) {
+	trail := cubin.Trace(body)
 	product := make(map[uint16]int) // registers that hold one, and by which instruction
 	uses := make([]int, len(body))  // of each product
 	type sum struct{ at, of int }
@@ -129,7 +180,7 @@ func fusableSums(body []cubin.Instruction, add, mul string) (out []int) {
 		}
 	}
 	for _, s := range sums {
-		if uses[s.of] == 1 {
+		if uses[s.of] == 1 && len(trail.Readers(s.of)) <= 1 { // also around a loop
 			out = append(out, s.at)
 		}
 	}

@@ -34,7 +34,11 @@ Or more warps per SM.`,
 	Check:     checkDependency,
 }
 
-const waitMatters = 0.3 // NVIDIA's line for a stall reason
+const (
+	waitMatters = 0.3 // NVIDIA's line for a stall reason
+	// fullChains is what remains at least: a result of 4 to 8 cycles leaves room for that many instructions
+	fullChains = 1.0 / 8
+)
 
 func checkDependency(c *Case, out *Findings) {
 	wait := c.stall("wait")
@@ -48,7 +52,7 @@ func checkDependency(c *Case, out *Findings) {
 	}
 	f.Places = c.HotStalls("wait")
 	r := asNow()
-	r.high = math.Min(1, 1.1*(1-wait))
+	r.low, r.wait, r.high = atMost, fullChains, math.Min(1, math.Max(1.1*(1-wait), 2*fullChains))
 	c.expect(f, r)
 }
 

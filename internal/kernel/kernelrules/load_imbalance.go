@@ -18,7 +18,8 @@ limit and the last blocks run alone on their SMs.`,
 	Limits: `
 Instructions per SM are not evidence: in memory-bound kernels they differ by 20 to 32 % while all SMs work to the
 end. Reports before 2024.1 hold no maximum over SMs: only the second condition can be judged then. In a kernel of a
-few µs, start and end look like imbalance.`,
+few µs, start and end look like imbalance. Where all SMs work to the end and warps wait for loads whose addresses
+follow from data, emptier SMs are reported without a time.`,
 	Fix: `
 Split the work into equal pieces rather than equal index ranges. In a sparse matrix give each warp the same number
 of entries, not of rows; interleave costly rows between blocks; or let blocks fetch the next piece:
@@ -58,10 +59,17 @@ func checkImbalance(c *Case, out *Findings) {
 	}
 	f.Because("%s on %s, %s; occupancy %s of a possible %s", several(c.grid(), "block"), several(c.sms(), "SM"),
 		several(c.waves(), "wave"), percent(c.achieved()), percent(c.theoretical()))
+	if !uneven && c.waitsForScattered() {
+		f.Confidence = notRepairable
+		f.Because("no time is predicted: every SM has work to the end, and warps wait for loads whose addresses follow "+
+			"from data (%s of the needed sectors); fuller SMs may only wait longer", percent(c.scattered().left()))
+		f.Places = c.HotStalls("long_scoreboard")
+		return
+	}
 	left := math.Min(1, 1-orZero(imb))
 	r := asNow()
 	r.high = left
-	if lanes := c.lanes(); lanes < lanesWasted {
+	if lanes := c.lanes(); lanes < lanesWasted && c.idle().walked < mostLanes {
 		f.Because("%s of 32 lanes are active: trip counts differ within warps too", digits(lanes))
 		left *= lanes / lanesPerWarp
 	}

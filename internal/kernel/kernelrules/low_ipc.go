@@ -35,6 +35,10 @@ func checkLowIPC(c *Case, out *Findings) {
 	if s := c.Stalls(); s != nil && s.Words() != "" {
 		f.Because("%s", s.Words())
 	}
+	if s := c.scattered(); s.left() >= gatherMatters {
+		f.Because("%s of the sectors that are needed lie where data says: their addresses follow from loaded values, "+
+			"and no layout brings them together", percent(s.left()))
+	}
 	at, most := c.limiter()
 	f.Because("the busiest resource, %s, is at %s; occupancy is %s of a possible %s", nameOf(at), percent(most),
 		percent(c.achieved()), percent(c.theoretical()))

@@ -24,7 +24,7 @@ DRAM bandwidth than streams: DRAM fetches 64 bytes for 32 and changes rows.`,
 The model is least accurate here, so the predicted gain must be at least 25 %. Counters do not show how many loads
 an algorithm can have in flight: one linked list cannot be walked faster, but several can be walked at once. Where a
 warp starts a load more often than every 500 cycles, several are in flight already; where a resource is at 40 %,
-little remains. Confidence is then under a half.`,
+little remains. Confidence is then under a half. More than 16 times as many loads are never assumed.`,
 	Fix: `
 Issue several independent loads before the first result is used:
 
@@ -55,6 +55,7 @@ func checkMemoryLatency(c *Case, out *Findings) {
 		return
 	}
 	r := asNow()
+	r.low, r.wait, r.high = atMost, 2*atMost, 4*atMost
 	scattered := c.gather() >= gatherMatters || math.IsNaN(c.gather()) && c.excessShare() >= 2*excessMatters
 	if scattered {
 		r.cap[kernel.DRAM] = randomDRAM

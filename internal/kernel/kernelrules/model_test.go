@@ -117,6 +117,10 @@ func TestFusableSums(t *testing.T) {
 		return in
 	}
 	branch := cubin.Instruction{Name: "BRA", Branch: true}
+	at := func(n int, in cubin.Instruction) cubin.Instruction { // in a loop, where it matters
+		in.Offset, in.Guard = uint64(n)*cubin.InstructionBytes, 7
+		return in
+	}
 	for _, test := range []struct {
 		body []cubin.Instruction
 		want string
@@ -124,6 +128,10 @@ func TestFusableSums(t *testing.T) {
 		{[]cubin.Instruction{op("FMUL", 1, 2, 3), op("FADD", 4, 1, 5)}, "[1]"},
 		{[]cubin.Instruction{op("FMUL", 1, 2, 3), op("FADD", 4, 1, 5), op("FMUL", 6, 1, 7)}, "[]"},
 		{[]cubin.Instruction{op("FMUL", 1, 2, 3), branch, op("FADD", 4, 1, 5)}, "[]"},
+		{[]cubin.Instruction{at(0, op("FADD", 6, 1, 7)), at(1, op("FMUL", 1, 2, 3)), at(2, op("FADD", 4, 1, 5)),
+			at(3, branch)}, "[]"}, // the next round uses the product too
+		{[]cubin.Instruction{at(0, op("FADD", 6, 8, 7)), at(1, op("FMUL", 1, 2, 3)), at(2, op("FADD", 4, 1, 5)),
+			at(3, branch)}, "[2]"},
 		{[]cubin.Instruction{op("FMUL", 1, 2, 3), op("MOV", 1, 9), op("FADD", 4, 1, 5)}, "[]"},
 	} {
 		if got := fmt.Sprint(fusableSums(test.body, "FADD", "FMUL")); got != test.want {

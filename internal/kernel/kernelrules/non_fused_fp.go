@@ -21,7 +21,8 @@ adds that really use a product.
 After the fix that many instructions are gone.`,
 	Limits: `
 Adds that do not use a product cannot be fused: without the code the finding is an upper bound, with lower
-confidence. Products that reach an add through a branch are not counted. An FMA rounds once instead of twice:
+confidence. Products that reach an add through a branch, or that others use too, also in the next round
+of a loop, are not counted. An FMA rounds once instead of twice:
 results differ in the last bit.`,
 	Fix: `
 Let the compiler fuse (it does by default), or write it:

@@ -19,7 +19,7 @@ L1 to L2 at once, and 4 % of the instructions were seen to cause 95 % of the L2 
 
 The count of spilling instructions (since 2025.1) separates spills from indexed arrays. The time after the fix
 leaves out the local wavefronts of L1, the local sectors of L2 and the local instructions; DRAM moves at most what
-the kernel can touch.`,
+the kernel can touch, and at most the sectors that its global accesses ask for.`,
 	Limits: `
 More registers per thread mean fewer warps: the fixed kernel may wait more, which the range does not include. Spills
 in code that rarely runs are not reported, on purpose.`,
@@ -105,8 +105,18 @@ func (c *Case) withoutStack(loads, stores float64, array bool) *repair {
 	r.leave(math.Max(0, sectors-missed-stores)/sectors, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In,
 		kernel.L1Req, kernel.L1Fill)
 	dram, _ := c.dramBytes()
-	r.leave(c.reachable()/dram, kernel.DRAM)
+	r.leave(math.Min(atLeast(c.reachable()), atLeast(c.globalSectors()*sectorBytes))/dram, kernel.DRAM)
 	return r
+}
+
+// globalSectors is the sectors that L1 looks up for global memory: what DRAM moves without local memory is no more.
+func (c *Case) globalSectors() float64 {
+	sectors := c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") +
+		c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
+	for _, op := range []string{"red", "atom"} {
+		sectors += orZero(c.number("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum"))
+	}
+	return sectors
 }
 
 // localPasses is the cycles of L1 of local accesses: a full line of four sectors in one pass, and one

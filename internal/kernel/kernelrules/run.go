@@ -178,6 +178,9 @@ func (o *Findings) rank(c *Case) {
 		if x := cmp.Compare(b2i(a.Rule.ID == last), b2i(b.Rule.ID == last)); x != 0 {
 			return x
 		}
+		if x := cmp.Compare(b2i(a.repair == nil), b2i(b.repair == nil)); x != 0 { // without a time behind those with
+			return x
+		}
 		if x := cmp.Compare(a.PredictedUs, b.PredictedUs); x != 0 {
 			return x
 		}
@@ -188,7 +191,7 @@ func (o *Findings) rank(c *Case) {
 	}
 	for _, p := range sameRepair {
 		i, j := o.find(p.first), o.find(p.second)
-		if i >= 0 && j > i {
+		if i >= 0 && j > i && o.All[i].repair != nil {
 			a, b := &o.All[i], &o.All[j]
 			b.SameAs = p.first
 			b.PredictedUs, b.LowUs, b.HighUs, b.Next, b.repair = a.PredictedUs, a.LowUs, a.HighUs, a.Next, a.repair

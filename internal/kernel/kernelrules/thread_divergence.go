@@ -1,6 +1,7 @@
 package kernelrules
 
 import (
+	"fmt"
 	"math"
 
 	"lacuna/internal/kernel"
@@ -16,11 +17,19 @@ A warp executes both sides of a branch, each with the lanes that take it. It is 
 lanes are active in the mean instruction (NVIDIA's threshold; a quarter is idle). Predicated-off lanes count as
 idle: compilers often replace a short branch by a predicate.
 
+Where the machine code is in the report, the rule says what parts the lanes. Branches on the thread's index or on a
+loaded kind can be fixed. Loops that lanes leave at different times by loaded lengths can be balanced or sorted:
+confidence is lower, and nothing is priced where warps wait for loads whose addresses follow from data, since full
+warps wait for as many sectors. Loops whose end is found on the way (rejection, iteration until convergence) are said
+to be uneven, without a time and with a confidence of 0.3.
+
 If instruction issue limits the kernel (60 % or more), the time falls with the instructions that full warps save.
 Otherwise the kernel waits as well, as a tree reduction does at its barriers, and the fix is another structure:
 shared-memory wavefronts go, and at best only the DRAM traffic remains.`,
 	Limits: `
-Idle lanes at the edge of an array, or in the last warp of a block, cost nothing and are rarely a quarter. Where
+Without the machine code, or without counts of each instruction, nothing is priced and confidence is under a half.
+Lanes parted by loops of which some end by data and others not are counted for the one with fewer lanes. Idle lanes at
+the edge of an array, or in the last warp of a block, cost nothing and are rarely a quarter. Where
 trip counts differ between lanes the cause is uneven work, and load_imbalance comes first.`,
 	Fix: `
 Sort or bin the work so that the lanes of a warp take the same branch, or let the condition depend on the warp:
@@ -47,18 +56,92 @@ func checkDivergence(c *Case, out *Findings) {
 	f.Because("instruction issue is at %s of its peak; with full warps the same work takes %s of the instructions",
 		percent(c.use(kernel.Issue)), percent(full))
 	f.Places = c.HotDivergence()
+	if !c.repairable(f) {
+		return
+	}
+	defer c.widen(f)
 	if c.use(kernel.Issue) >= limits {
 		c.expect(f, asNow().leave(full, kernel.Issue, kernel.FMA, kernel.Heavy, kernel.ALU, kernel.XU, kernel.FP64,
 			kernel.FP16, kernel.LSUIn))
 		return
 	}
-	f.Confidence = 0.75
+	f.Confidence = math.Min(f.Confidence, 0.75)
 	c.expect(f, c.restructured(full))
 }
+
+const (
+	mostLanes = 0.5 // of the idle lanes: a cause of that many is the one to name
+	// sortedTrips is the confidence where loops take as long as loaded values say: sorting by them costs something too
+	sortedTrips = 0.65
+)
+
+// repairable says whether a time can be predicted: whether what idles the lanes can be changed. It adds why.
+func (c *Case) repairable(f *Finding) bool {
+	idle := c.idle()
+	uneven := fmt.Sprintf("Uneven trip counts: %s of 32 lanes are active on average", digits(c.lanes()))
+	switch {
+	case !idle.known:
+		f.Confidence = withoutCode
+		f.Because("no time is predicted: whether lanes part by the thread's index, by kinds of data or by trip counts " +
+			"is in the machine code with counts of each instruction, and this report lacks them or its code is not understood")
+		return false
+	case idle.walked >= mostLanes:
+		f.Title = uneven
+		f.Confidence = notRepairable
+		f.Because("%s of the idle lanes wait for longer loops of other lanes, whose ends follow from values worked out "+
+			"on the way: how long they take is not known before, and no order of branches changes that",
+			percent(idle.trips()))
+		f.Fix = walkedFix
+		return false
+	case idle.trips() >= mostLanes && c.waitsForScattered():
+		f.Title = uneven
+		f.Confidence = notRepairable
+		f.Because("%s of the idle lanes wait for longer loops of other lanes, by loaded lengths", percent(idle.trips()))
+		f.Because("no time is predicted: warps wait for %s of their time for loads, and %s of the sectors that are "+
+			"needed lie where data says; they are to come with full warps too",
+			percent(c.stalls("long_scoreboard", "lg_throttle")), percent(c.scattered().left()))
+		f.Fix = countedFix
+		return false
+	case idle.trips() >= mostLanes:
+		f.Title = uneven
+		f.Confidence = sortedTrips
+		f.Because("%s of the idle lanes wait for longer loops of other lanes, by loaded lengths, which are known before",
+			percent(idle.trips()))
+		f.Fix = countedFix
+	case idle.thread >= mostLanes:
+		f.Because("%s of the idle lanes are parted by the thread's index alone", percent(idle.thread))
+	case idle.data >= mostLanes:
+		f.Because("%s of the idle lanes are parted by data: work sorted by its kind brings them together",
+			percent(idle.data))
+	}
+	return true
+}
+
+// widen allows that half of the gain is lost where work has to be sorted by its length: sorted rows are found through
+// an index and lie apart.
+func (c *Case) widen(f *Finding) {
+	if f.Fix == countedFix && f.PredictedUs > 0 {
+		f.HighUs = math.Max(f.HighUs, (f.PredictedUs+c.us())/2)
+	}
+}
+
+// notRepairable is the confidence that anything is to gain where data alone idles lanes.
+const notRepairable = 0.3
+
+const (
+	countedFix = `Give lanes equal work: sort or bin rows by their length, give short rows few lanes and long ones a
+warp or a block, or split the entries, not the rows, into equal pieces (merge path).`
+	walkedFix = `Nothing for sure. A lane that is done may fetch the next piece from a queue while others go on
+(persistent threads), which costs instructions and coalescing: measure.`
+)
 
 // streamingInstructions is what kernels that load, combine and store execute for each access to global memory: 10 to
 // 14 in those of the corpus.
 const streamingInstructions = 12
+
+// atMost is what remains at least of the time of a kernel that waits and in which nothing is busy: throughput says
+// nothing of it then, and of those that were rewritten in the corpus and held-out sets the most became 7 times as fast.
+const atMost = 1.0 / 16
 
 // restructured is a kernel written anew around what it reads and writes: shared memory is no longer in the way, full
 // warps do the arithmetic. At best DRAM and L2 alone remain, at worst what full lanes gain of the time of now.
@@ -76,6 +159,6 @@ func (c *Case) restructured(worst float64) *repair {
 		r.leave(math.Max(0, 1-passes/c.wavefronts()), kernel.L1)
 	}
 	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out}
-	r.high = worst
+	r.wait, r.low, r.high = atMost, atMost/2, math.Max(worst, 2*atMost)
 	return r
 }

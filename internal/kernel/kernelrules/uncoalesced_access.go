@@ -22,8 +22,11 @@ sectors are in excess, L2 moves twice the bytes that are used, warps wait for gl
 The time after the fix is what is left when only used bytes move: DRAM and L2 move those, L1 takes one wavefront per
 full line of 128 bytes.`,
 	Limits: `
-Loads whose addresses come from data (a linked list, a gather of single values) are left out where the report holds
-the machine code: their spread is inherent. A row that is found by an index and then walked is not such a load.
+Loads, stores and atomics whose addresses come from loaded data (a linked list, a gather of single values, a
+histogram of many bins) or from a hash are left out: their spread is inherent, and is mentioned only. A row that is
+found by an index and then walked (more than four accesses for each index) is not such an access. This is read from
+the machine code; of a report without it (a CSV) nothing is priced, and the confidence is under a half. Values are not
+followed through shared memory or called functions.
 Reports of 2020.3 count sectors differently; older ones have none. The prediction assumes that every sector can be
 filled: a new layout does that, a shuffle may not.`,
 	Fix: `
@@ -57,7 +60,20 @@ const (
 
 func checkUncoalesced(c *Case, out *Findings) {
 	exc := c.excessShare()
-	if !(exc >= excessMatters) || c.inherent() >= exc-excessMatters {
+	if !(exc >= excessMatters) {
+		return
+	}
+	spread := c.scattered()
+	if inherent := spread.excess; inherent >= exc-excessMatters {
+		if !(inherent >= excessMatters) {
+			return
+		}
+		f := out.Add(0.8, "Accesses scattered by data: %s of the sectors hold nothing else that their warp asks for, "+
+			"and no layout changes that", percent(inherent))
+		f.Because("the addresses follow from loaded data or from a hash: neighbouring threads have no neighbouring ones")
+		f.Fix = "Layout alone gains nothing. Sorted indices, smaller elements, or data that fits L2 or shared memory " +
+			"may: measure."
+		out.mention()
 		return
 	}
 	limited := c.limitedBy(kernel.DRAM, kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1, kernel.L1Req,
@@ -90,6 +106,12 @@ func checkUncoalesced(c *Case, out *Findings) {
 			bytesText(c.usedBytes()))
 	}
 	f.Places = c.HotUncoalesced()
+	if !spread.known {
+		f.Confidence = withoutCode
+		f.Because("no time is predicted: whether addresses follow from data, which no layout changes, is in the " +
+			"machine code with counts of each instruction, and this report lacks them or its code is not understood")
+		return
+	}
 	c.expect(f, c.coalesced())
 }
 
@@ -107,9 +129,11 @@ func (c *Case) waitsForWaste(excess float64) bool {
 
 // coalesced is what is left when accesses move only the bytes that are used.
 func (c *Case) coalesced() *repair {
-	used := c.usedBytes()
+	total, _, _ := c.GlobalSectors()
+	stays := c.scattered().excess * total // sectors of accesses that data scatters
+	used := c.usedBytes() + stays*sectorBytes
 	dram, _ := c.dramBytes()
-	lines := used / lineBytes
+	lines := c.usedBytes()/lineBytes + stays
 	r := asNow().
 		leave(math.Min(used, atLeast(c.reachable()))/dram, kernel.DRAM).
 		leave(used/known(c.L2TexBytes()), kernel.L2, kernel.L2Out, kernel.L1Fill)
