@@ -73,8 +73,8 @@ func (o *one) communication(waitNs map[int32]int64) []Communication {
 	return out
 }
 
-// waitOf is how long the kernels of a group waited for other ranks, and those of each of its operations of which the size
-// is recorded.
+// waitOf is how long the kernels of a group waited for other ranks, and those of each of its operations whose size is
+// recorded.
 func (o *one) waitOf(g *facts.CommGroup, waitNs map[int32]int64) (all int64, sized map[string]int64) {
 	sized = make(map[string]int64)
 	for _, row := range g.Rows {

@@ -136,10 +136,13 @@ func (c *Case) kernelName(row int32) model.StringID {
 	return c.Trace.Kernels.Name[c.work().Row[row]]
 }
 
-// blocks is the grid of a kernel in blocks and the threads of a block; 0, 0: not recorded, or no kernel.
+// blocks is the grid of a kernel in blocks and the threads of a block; 0, 0: not recorded, or not a kernel.
 func (c *Case) blocks(row int32) (grid, block int64) {
+	if !c.isKernel(row) && c.work().Kind[row] != facts.WorkComm {
+		return 0, 0 // its row is one of another table
+	}
 	k, i := &c.Trace.Kernels, c.work().Row[row]
-	if len(k.GridX) == 0 || len(k.BlockX) == 0 || !c.isKernel(row) {
+	if len(k.GridX) == 0 || len(k.BlockX) == 0 {
 		return 0, 0
 	}
 	return volume(k.GridX[i], k.GridY, k.GridZ, i), volume(k.BlockX[i], k.BlockY, k.BlockZ, i)
