@@ -72,8 +72,8 @@ func applyCUDAGraph(e *replay.Edit, arg string) (int, error) {
 	return matched(g.merged)
 }
 
-// graphCalls says which calls would be captured: those of a step, or of the ranges that only picks. Of a capture without
-// steps, calls that are a start's are none of a loop's.
+// graphCalls says which calls would be captured: those of a step, or of the ranges that only picks. Of a capture
+// without steps, calls that are a start's are none of a loop's.
 func graphCalls(e *replay.Edit, only *regexp.Regexp) []bool {
 	out, whole := make([]bool, len(e.Calls)), e.Steps.Source == facts.StepsNone
 	var sets map[int32]interval.Set

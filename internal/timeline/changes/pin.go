@@ -83,9 +83,10 @@ func linkIsFree(e *replay.Edit, moved []int32) error {
 	for _, i := range moved {
 		movedNs += e.Works[e.Calls[i].First].DurNs
 	}
-	w, t := e.Facts.Work(), e.Facts.Trace
+	w, t, window := e.Facts.Work(), e.Facts.Trace, e.Steps.Window()
 	for i, call := range w.Call {
-		if call == facts.NoCall && w.Kind[i] == facts.WorkCopy && t.Copies.Kind[w.Row[i]] == model.CopyHtoD {
+		if call == facts.NoCall && window.Contains(w.StartNs[i]) && w.Kind[i] == facts.WorkCopy &&
+			t.Copies.Kind[w.Row[i]] == model.CopyHtoD {
 			otherNs += w.EndNs[i] - w.StartNs[i]
 		}
 	}
