@@ -52,6 +52,7 @@ type kept struct {
 	steps            lazy[stepsOrError]
 	toolWork         lazy[map[model.ThreadRow]interval.Set]
 	trust            lazy[*Trust]
+	unseen           lazy[[]Unseen]
 	twins            lazy[map[int32][]int32]
 	updateKernels    lazy[[]bool]
 	work             lazy[*Work]

@@ -36,7 +36,9 @@ finding, and reported here: they cost once, not in every step.
 In a capture with one step or none the rule looks at single calls: launches and queries that take a millisecond or
 more. The first call of a process, the first launch of a kernel and the creation of a stream take that long when
 they create a context or load code. NVRTC, module loading and graph instantiation count as well. The GPU must be
-idle in such calls for 10 % of the capture.`,
+idle in such calls for 10 % of the capture. Where the CUDA calls before the main GPU work of a capture without steps
+last longer than that work and its pauses, they are reported instead: creating the context, loading modules, allocating
+pinned memory.`,
 	Limits: `
 Start-up before the first step is not seen. Where most steps look like start-up, all are kept, and the report says so.
 torch.profiler's own warm-up steps take the cold ones away: capture with warmup=0 to see them.`,
@@ -58,7 +60,9 @@ func checkColdStart(c *Case, out *Findings) {
 		if s.Source == facts.StepsNone && c.Trace.Calls.Len() == 0 {
 			out.Cannot("the capture has neither steps nor CUDA calls", needCalls.Name, needCalls.Try)
 		}
-		c.startOfCapture(out)
+		if !c.startDominates(out) {
+			c.startOfCapture(out)
+		}
 		return
 	}
 	if len(s.Startup) == 0 || len(s.Steady()) == 0 {
@@ -85,7 +89,33 @@ func checkColdStart(c *Case, out *Findings) {
 	f.Because("what only these steps do", rows...)
 }
 
-// startOfCapture tells the calls that only a start makes, in a capture without steps or of one.
+// startDominates reports the CUDA calls before the main part of a capture without steps, if they last longer than it.
+func (c *Case) startDominates(out *Findings) bool {
+	if !c.wholeCapture() || len(c.Steps.All) == 0 {
+		return false
+	}
+	th, what, ns, n := c.Facts.MainFeeder(), c.newGroups(), 0.0, 0
+	window := c.Steps.Window()
+	for _, call := range c.Facts.OutermostCalls(th) {
+		if start := c.Trace.Calls.StartNs[call]; start < window.StartNs {
+			d := float64(min(c.Trace.Calls.EndNs(int(call)), window.StartNs) - start)
+			what.add(c.place(call), window.StartNs, d)
+			if ns += d; d >= facts.LongCallNs {
+				n++
+			}
+		}
+	}
+	if ns < c.StepNs || n == 0 {
+		return false
+	}
+	f := out.Add(0.8, 0, "Start-up dominates: the host is in CUDA calls for %s before the main GPU work, which covers %s",
+		ms(ns), ms(c.StepNs))
+	f.Because("first calls create the context and load modules; pinned memory is slow to allocate", what.allRows(4)...)
+	f.Fix = warmCapture + coldStartFix
+	return true
+}
+
+// startOfCapture reports the calls that only a start makes, in a capture without steps or of one.
 func (c *Case) startOfCapture(out *Findings) {
 	sum, n := int64(0), 0
 	for _, gaps := range c.Gaps {
