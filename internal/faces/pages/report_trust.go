@@ -144,10 +144,23 @@ const (
 	manyWant     = 3
 )
 
-// abstainedLines is what could not be judged; not all: those that matter first, the rest counted.
+// lacksSteps says whether a group is of an answer without steps or without GPU work.
+func lacksSteps(u unjudged) bool {
+	return u.own && (slices.Contains(u.rules, "steps") || slices.Contains(u.rules, "budget"))
+}
+
+// abstainedLines is what could not be judged; not all: those that matter first, the rest counted. Of a capture without
+// steps or GPU work, which the first line says, the rules that lack something are only counted.
 func abstainedLines(list []report.Abstained, all bool) (lines []page.Text, rest page.Text) {
 	var hidden []string
-	for _, u := range groupAbstained(list) {
+	var lacking []page.Text
+	groups := groupAbstained(list)
+	poor := slices.ContainsFunc(groups, lacksSteps)
+	for _, u := range groups {
+		if !all && poor && u.lacks && len(u.rules) >= manyWant {
+			lacking = append(lacking, page.Sayf("%d rules need %s", len(u.rules), u.missing))
+			continue
+		}
 		if !all && !u.own && (len(lines) == maxAbstained || u.lacks && len(u.rules) < manyWant) {
 			hidden = append(hidden, u.rules...)
 			continue
@@ -155,6 +168,10 @@ func abstainedLines(list []report.Abstained, all bool) (lines []page.Text, rest 
 		lines = append(lines, u.words())
 	}
 	switch n := len(hidden); {
+	case len(lacking) > 0 && n > 0:
+		rest = page.Sayf("Not judged: %s, %d more need other data.", page.List(lacking, ", "), n)
+	case len(lacking) > 0:
+		rest = page.Sayf("Not judged: %s.", page.List(lacking, ", "))
 	case n == 0:
 	case n <= maxAbstained:
 		rest = page.Sayf("Not judged, for lack of data: %s.", ruleNames(hidden))

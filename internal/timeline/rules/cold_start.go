@@ -58,7 +58,8 @@ func checkColdStart(c *Case, out *Findings) {
 	s := c.Steps
 	if s.Source == facts.StepsNone || len(s.All) == 1 {
 		if s.Source == facts.StepsNone && c.Trace.Calls.Len() == 0 {
-			out.Cannot("the capture has neither steps nor CUDA calls", needCalls.Name, needCalls.Try)
+			out.Abstained = append(out.Abstained, Abstention{out.rule, "the capture has neither steps nor CUDA calls",
+				needCalls.Name, needCalls.Try, true})
 		}
 		if !c.startDominates(out) {
 			c.startOfCapture(out)

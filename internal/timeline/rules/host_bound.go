@@ -21,7 +21,7 @@ system, and no known fault explains it. The rule names what takes most of that t
 program or, failing that, the operator; where neither is recorded it says so, and how to record more.
 
 Threshold: 10 % of the step, less what input_pipeline, worker_bound, host_barrier, recompilation, host_sync and
-excess_transfer say of it.`,
+excess_transfer say of it; and these must leave more than half.`,
 	Limits: `
 The name of a range says where the time goes, not why. A range around everything names nothing. Host work that the
 result depends on cannot be made faster by a change on the GPU. What the bound counts is the GPU's waiting, not the time
@@ -60,7 +60,7 @@ func checkHostBound(c *Case, out *Findings) {
 	}
 	atMost := total - c.claimed(out, &inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync,
 		&excessTransfer)
-	if atMost < minUnnamedShare*c.StepNs {
+	if atMost < minUnnamedShare*c.StepNs || 2*atMost < total {
 		return
 	}
 	slices.SortFunc(named, func(a, b string) int {

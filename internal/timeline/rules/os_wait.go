@@ -17,7 +17,8 @@ var osWait = Rule{
 	Doc: `
 The GPU has nothing queued, and the thread that feeds it is in a call of the operating system: it reads a file, writes
 output, sleeps, waits for another thread, or gets memory. The rule names the calls and how long they last. Threshold:
-10 % of the step. What input_pipeline, worker_bound or host_barrier say of the same time is theirs.`,
+10 % of the step. What input_pipeline, worker_bound or host_barrier say of the same time is theirs, and they must leave
+more than half.`,
 	Limits: `
 Calls inside CUDA calls (the driver's own ioctl) do not count. A wait for a person at the keyboard, or for a file that
 another program writes, looks like any other. Nsight Systems leaves calls of under a microsecond out, so many short ones
@@ -84,7 +85,7 @@ func checkOSWait(c *Case, out *Findings) {
 		}
 	}
 	atMost := idle.perStep() - c.claimed(out, &inputPipeline, &workerBound, &hostBarrier)
-	if !idle.usual() || atMost < minUnnamedShare*c.StepNs {
+	if !idle.usual() || atMost < minUnnamedShare*c.StepNs || 2*atMost < idle.perStep() {
 		return
 	}
 	rows := calls.rows(5)
