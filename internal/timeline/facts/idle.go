@@ -68,6 +68,9 @@ func (f *Facts) IdleGaps(b *Budget) []IdleGap {
 				break
 			}
 		}
+		if g.Thread == model.NoThread && g.After >= 0 && f.isMigration(int(g.After)) {
+			g.Thread = f.MainFeeder() // no call launches it
+		}
 		out[i] = g
 	}
 	return out

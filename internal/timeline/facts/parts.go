@@ -148,6 +148,10 @@ func (f *Facts) CaptureParts(s *Steps) []CapturePart {
 
 // MainFeeder is the thread that issued most work, or NoThread.
 func (f *Facts) MainFeeder() model.ThreadRow {
+	return f.kept.mainFeeder.of(f, (*Facts).findMainFeeder)
+}
+
+func (f *Facts) findMainFeeder() model.ThreadRow {
 	count := make(map[model.ThreadRow]int)
 	for _, call := range f.Work().Call {
 		if call != NoCall {

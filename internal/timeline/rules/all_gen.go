@@ -18,6 +18,7 @@ var All = []*Rule{
 	&dtypeCastChurn,
 	&excessTransfer,
 	&forwardHeavy,
+	&graphCapture,
 	&hostBarrier,
 	&hostBound,
 	&hostSync,
@@ -39,5 +40,6 @@ var All = []*Rule{
 	&throttled,
 	&unfusedAttention,
 	&unfusedElementwise,
+	&unifiedMemory,
 	&workerBound,
 }

@@ -96,11 +96,15 @@ func (c *Case) startDominates(out *Findings) bool {
 		return false
 	}
 	th, what, ns, n := c.Facts.MainFeeder(), c.newGroups(), 0.0, 0
-	window := c.Steps.Window()
+	parts, at := c.Facts.CaptureParts(c.Steps), c.Steps.Window().StartNs
+	if len(parts) == 0 || parts[0].Kind != facts.PartStart {
+		return false
+	}
+	endNs := parts[0].EndNs
 	for _, call := range c.Facts.OutermostCalls(th) {
-		if start := c.Trace.Calls.StartNs[call]; start < window.StartNs {
-			d := float64(min(c.Trace.Calls.EndNs(int(call)), window.StartNs) - start)
-			what.add(c.place(call), window.StartNs, d)
+		if start := c.Trace.Calls.StartNs[call]; start < endNs {
+			d := float64(min(c.Trace.Calls.EndNs(int(call)), endNs) - start)
+			what.add(c.place(call), at, d)
 			if ns += d; d >= facts.LongCallNs {
 				n++
 			}

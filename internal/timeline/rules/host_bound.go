@@ -21,7 +21,8 @@ system, and no known fault explains it. The rule names what takes most of that t
 program or, failing that, the operator; where neither is recorded it says so, and how to record more.
 
 Threshold: 10 % of the step, less what input_pipeline, worker_bound, host_barrier, recompilation, host_sync and
-excess_transfer say of it; and these must leave more than half.`,
+excess_transfer say of it; these must leave more than half, and launching, waiting and
+allocating must take less of the waiting than it does.`,
 	Limits: `
 The name of a range says where the time goes, not why. A range around everything names nothing. Host work that the
 result depends on cannot be made faster by a change on the GPU. What the bound counts is the GPU's waiting, not the time
@@ -37,8 +38,9 @@ GPU:
 another thread, or queue more for the GPU before it.`,
 	Confirm:   `The GPU has work queued during that part of the host's work.`,
 	RefutedBy: `Without that part of the host's work the program takes as long.`,
-	After:     []*Rule{&inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync, &excessTransfer},
-	Check:     checkHostBound,
+	After: []*Rule{&inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync, &excessTransfer,
+		&graphCapture},
+	Check: checkHostBound,
 }
 
 // numbers tell one layer or item from the next, which one cause may be: layer_3 and layer_4 are layer_*.
@@ -48,10 +50,14 @@ func checkHostBound(c *Case, out *Findings) {
 	s := c.starved()
 	var named []string
 	total := 0.0
-	ns := make(map[string]float64)
+	ns, one := make(map[string]float64), make(map[string]string) // by name less its numbers; its name, if it has one
 	for cause, t := range s.byCause {
 		if v := t.perStep(); isHostWork(cause) && v > 0 {
-			ns[numbers.ReplaceAllString(cause, "*")] += v
+			family := numbers.ReplaceAllString(cause, "*")
+			if one[family] = family; ns[family] == 0 {
+				one[family] = cause
+			}
+			ns[family] += v
 			total += v
 		}
 	}
@@ -59,8 +65,8 @@ func checkHostBound(c *Case, out *Findings) {
 		named = append(named, cause)
 	}
 	atMost := total - c.claimed(out, &inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync,
-		&excessTransfer)
-	if atMost < minUnnamedShare*c.StepNs || 2*atMost < total {
+		&excessTransfer, &graphCapture)
+	if atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < s.total.perStep() {
 		return
 	}
 	slices.SortFunc(named, func(a, b string) int {
@@ -68,11 +74,11 @@ func checkHostBound(c *Case, out *Findings) {
 	})
 	var rows []string
 	for _, cause := range named[:min(len(named), 5)] {
-		rows = append(rows, fmt.Sprintf("%s per step: %s", ms(ns[cause]), hostWorkWords(cause)))
+		rows = append(rows, fmt.Sprintf("%s per step: %s", ms(ns[cause]), hostWorkWords(one[cause])))
 	}
 	most := ns[named[0]]
 	confidence := 0.7
-	what := fmt.Sprintf("most of it (%s) in %s", ms(most), hostWorkWords(named[0]))
+	what := fmt.Sprintf("the largest part (%s) in %s", ms(most), hostWorkWords(one[named[0]]))
 	if named[0] == facts.CauseHost {
 		confidence = 0.6
 		what = fmt.Sprintf("%s of it that nothing in the capture names", ms(most))

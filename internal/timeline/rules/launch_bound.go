@@ -106,7 +106,7 @@ func checkLaunchBound(c *Case, out *Findings) {
 }
 
 // launching is the idle time in which the host launches, by step; in a capture without steps less the calls that are a
-// start's.
+// start's, and what is captured into a graph.
 func (c *Case) launching() *tally {
 	s := c.starved()
 	t := s.of(facts.CauseLaunch)
@@ -117,9 +117,19 @@ func (c *Case) launching() *tally {
 	for i, ns := range t.byStep {
 		out.byStep[i] = ns
 	}
+	captures, from := c.Facts.GraphCaptures(), c.Steps.Window().StartNs
 	for _, gaps := range s.gaps {
 		for _, ns := range c.Facts.IdleInLongCalls(gaps) {
-			out.add(c.Steps.Window().StartNs, -float64(ns)/s.devices)
+			out.add(from, -float64(ns)/s.devices)
+		}
+		for _, g := range gaps {
+			for _, x := range captures[g.Thread].Clip(g.Span) {
+				c.Facts.HostDoing(g.Thread, x, func(cause facts.Cause, span interval.Span) {
+					if c.Facts.CauseText(cause) == facts.CauseLaunch && span.LenNs() < facts.LongCallNs {
+						out.add(from, -float64(span.LenNs())/s.devices)
+					}
+				})
+			}
 		}
 	}
 	return out
