@@ -18,8 +18,9 @@ Memory of cudaMallocManaged (hipMallocManaged, or -stdpar and do concurrent) is 
 host touches what the other has: each fault stops the threads that touch it, and moves some tens of kilobytes. Kernels
 get longer by it, and the host waits in ordinary loads and stores.
 
-The rule adds up the time in which pages migrate, beside kernels too: a kernel that waits for its pages is not computing.
-It must be 10 % of the step. It says how much goes which way, in pieces of which size, how fast, and whether the same
+The rule adds up the time in which pages migrate one after another, a millisecond apart at most, beside kernels too: a
+kernel that waits for its pages is not computing, and a host that reads results page by page keeps the GPU waiting. It
+must be 10 % of the step. It says how much goes which way, in pieces of which size, how fast, and whether the same
 amount keeps going back and forth.`,
 	Limits: `
 Which pages move, and whether they are the same ones again, the capture does not say. Part of the migrations beside
@@ -72,7 +73,7 @@ func checkUnifiedMemory(c *Case, out *Findings) {
 	}
 	var ns, hidden int64
 	for device, list := range spans {
-		set := interval.UnionSorted(list)
+		set := chained(list)
 		ns += set.TotalNs()
 		hidden += interval.Intersect(set, c.computeTime(device)).TotalNs()
 	}
@@ -81,7 +82,7 @@ func checkUnifiedMemory(c *Case, out *Findings) {
 		return
 	}
 	up, down := ways[0], ways[1]
-	f := out.Add(0.8, atMost, "Unified memory migrates for %s of %s per step: %s to the GPU, %s back to the host",
+	f := out.Add(0.8, atMost, "Unified memory migrates page by page for %s of %s per step: %s to the GPU, %s back to the host",
 		ms(atMost), ms(c.StepNs), size(up.bytes.perStep()), size(down.bytes.perStep()))
 	for i, name := range []string{"to the GPU", "to the host"} {
 		if x := ways[i]; x.n.perStep() > 0 {
@@ -97,6 +98,20 @@ func checkUnifiedMemory(c *Case, out *Findings) {
 			"same pages in turns", times(float64(turns)*c.PerStep)))
 	}
 	c.faults(f)
+}
+
+// chained is spans in order of start, with the pauses between them that are too short for anything but the next fault:
+// the driver moves a page, the thread goes on, and touches the next one.
+func chained(spans []interval.Span) interval.Set {
+	var out interval.Set
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.StartNs-out[n-1].EndNs < facts.LongCallNs {
+			out[n-1].EndNs = max(out[n-1].EndNs, s.EndNs)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // faults says how many page faults were recorded.
