@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"fmt"
+
 	"lacuna/internal/base/interval"
 )
 
@@ -18,8 +20,8 @@ type Unseen struct {
 
 // Unseen finds work of devices from before the capture. A stream runs its work in order: where the first recorded work
 // of a stream was queued, the host went on to wait for the device, and the work still began a millisecond or more later
-// with nothing recorded on the device meanwhile, the stream or one that it waited for was busy with what was launched
-// before. That time is not idle, and what ran in it is unknown.
+// with nothing recorded on the device meanwhile, and little on any other, the stream or one that it waited for was busy
+// with what was launched before. That time is not idle, and what ran in it is unknown.
 func (f *Facts) Unseen() []Unseen {
 	return f.kept.unseen.of(f, func(f *Facts) []Unseen {
 		t, w := f.Trace, f.Work()
@@ -45,7 +47,7 @@ func (f *Facts) Unseen() []Unseen {
 			}
 			from := max(before, t.Calls.EndNs(int(call)))
 			if s := (interval.Span{StartNs: from, EndNs: w.StartNs[i]}); s.LenNs() >= unseenNs &&
-				2*f.blockedIn(call, s) >= s.LenNs() {
+				2*f.blockedIn(call, s) >= s.LenNs() && 2*f.busyIn(s) <= s.LenNs() {
 				out = append(out, Unseen{s, lane.Device, int32(i)})
 			}
 		}
@@ -87,4 +89,28 @@ func (f *Facts) isUnseen(device uint32, s interval.Span) bool {
 		}
 	}
 	return false
+}
+
+// dropUnseen leaves out first steps in which a device was busy with work from before the capture: how long they would
+// take by themselves is unknown. Of a single step it leaves out that time.
+func (f *Facts) dropUnseen(s *Steps) {
+	for s.Source != StepsNone && s.First < s.Last {
+		step, ns, until := s.All[s.First], int64(0), int64(0)
+		for _, u := range f.Unseen() {
+			if in := u.Clip(step).LenNs(); in > ns {
+				ns, until = in, u.EndNs
+			}
+		}
+		if float64(ns) <= noticeShare*float64(step.LenNs()) {
+			return
+		}
+		if s.Last-s.First == 1 {
+			s.All[s.First].StartNs = until
+			s.Note = join(s.Note, fmt.Sprintf("its first %.1f ms, in which the GPU ran what was launched before the capture, "+
+				"are left out", ms(until-step.StartNs)))
+			return
+		}
+		s.Startup = append(s.Startup, StartupStep{Index: s.First, Why: "begins behind work from before the capture"})
+		s.First++
+	}
 }

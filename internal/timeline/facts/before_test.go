@@ -33,6 +33,9 @@ func TestUnseen(t *testing.T) {
 		{"the stream has done work before", strings.Replace(behindPrefill, "kernel s9", "kernel s7", 1),
 			interval.Span{},
 			interval.Span{StartNs: 5_100_000, EndNs: 6_080_000}},
+		{"another device, which may be waited for, works meanwhile",
+			behindPrefill + "kernel d1 s9 100us+4000us stage", interval.Span{},
+			interval.Span{StartNs: 20_000, EndNs: 6_080_000}},
 		{"recorded work runs meanwhile",
 			strings.Replace(behindPrefill, "20us+5us prepare", "20us+5070us prepare", 1), interval.Span{},
 			interval.Span{StartNs: 20_000, EndNs: 6_080_000}},
@@ -58,6 +61,37 @@ func TestUnseen(t *testing.T) {
 		}
 		if noted := strings.Contains(s.Note, "launched before the capture"); noted != (x.want.LenNs() > 0) {
 			t.Errorf("%s: note %q", x.name, s.Note)
+		}
+	}
+}
+
+// Steps that begin behind work from before the capture are left out; of a single one that time is.
+func TestDropUnseen(t *testing.T) {
+	one := "range annotation 0us+6100us step_0\n" + strings.Replace(behindPrefill, "kernel s9 c1 20us+5us prepare",
+		"kernel s9 c1 20us+3000us prepare", 1) // the busiest stream has it
+	one = strings.Replace(one, "5180us+900us decode", "5180us+90us decode", 1)
+	more := one + "range annotation 6100us+100us step_1\ncall c5 6110us+5us cudaLaunchKernel\n" +
+		"kernel s9 c5 6120us+50us a\n" +
+		"range annotation 6200us+100us step_2\ncall c6 6210us+5us cudaLaunchKernel\nkernel s9 c6 6220us+50us a\n"
+	for _, x := range []struct {
+		name, events string
+		window       interval.Span
+		startup      int
+	}{
+		{"one step", one, interval.Span{StartNs: 5_100_000, EndNs: 5_270_000}, 0},
+		{"several", more, interval.Span{StartNs: 6_120_000, EndNs: 6_220_000}, 1},
+	} {
+		trace, err := evtext.Parse(x.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Of(trace).Steps()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Window() != x.window || len(s.Startup) != x.startup || s.Source == StepsNone {
+			t.Errorf("%s: window %v, %d left out, by %s; want %v, %d", x.name, s.Window(), len(s.Startup), s.Source,
+				x.window, x.startup)
 		}
 	}
 }

@@ -109,6 +109,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	if !opt.Pin {
 		f.dropStartup(s)
 		f.noteCaptured(s)
+		f.dropUnseen(s)
 		f.keepWindow(s, opt.Latest)
 		f.dropUnrecorded(s)
 		return s, nil
