@@ -15,7 +15,8 @@ var dropSyncs = Change{
 	Name:   "drop-syncs",
 	Syntax: "drop-syncs[:REGEX]",
 	Title:  "the host no longer waits for the device",
-	Doc: `Synchronizing calls return at once. A small copy to the host that a synchronization waited for (.item(),
+	Doc: `Synchronizing calls return at once; what is issued behind them to other streams still waits for what they waited
+for, on the device. A small copy to the host that a synchronization waited for (.item(),
 .cpu()) is left out with it. So is host work right after the wait that is far longer than the thread's usual pause:
 it worked on the value, unless it is in a range that begins after the wait. The kernels that computed the value
 stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the range or
@@ -43,6 +44,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	next := e.NextOnThread()
 	prev := e.PrevOnThread()
 	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e)}
+	dropped := make(map[int32]bool)
 	n, whole := 0, e.Steps.Source == facts.StepsNone
 	for i := range e.Calls {
 		c := &e.Calls[i]
@@ -54,6 +56,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 			continue
 		}
 		n++
+		dropped[int32(i)] = true
 		if c.N > 0 { // a blocking copy to the host
 			if !whole {
 				v.dropBehind(int32(i), next)
@@ -71,6 +74,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 		}
 		e.Stub(int32(i))
 	}
+	keepOrder(e, dropped)
 	if v.kernels > 0 {
 		e.Assume("%s before the values read may have computed nothing else: at best they go too",
 			one(v.kernels, "kernel"))

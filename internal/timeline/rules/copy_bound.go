@@ -94,8 +94,8 @@ func checkCopyBound(c *Case, out *Findings) {
 		}
 	}
 	if less := min(up.exposed.perStep(), down.exposed.perStep()) - both; less > minIdleShare*c.StepNs {
-		f.Because(fmt.Sprintf("copies to the GPU and back run one after another: a link carries both directions at "+
-			"once, so %s could overlap if they do not depend on each other", ms(less)))
+		f.Because(fmt.Sprintf("copies to the GPU and back run one after another: with two copy engines a link carries "+
+			"both directions at once, so up to %s could overlap where they do not depend on each other", ms(less)))
 	}
 }
 
