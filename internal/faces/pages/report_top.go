@@ -69,7 +69,8 @@ func topOps(r *report.Report) []page.Block {
 		const title = "Operators and ranges, by host self time of all threads"
 		return topList(r, title, "operator", rows, columns...)
 	}
-	return topList(r, "Operators and ranges, by GPU time", "operator", rows, append(columns, number("host ms", "", 2))...)
+	columns = append(columns, number("host ms", "", 2))
+	return topList(r, "Operators and ranges, by GPU time", "operator", rows, columns...)
 }
 
 func topCopies(r *report.Report) []page.Block {

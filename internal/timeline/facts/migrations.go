@@ -12,3 +12,6 @@ func (f *Facts) isMigration(i int) bool {
 	w := f.Work()
 	return w.Kind[i] == WorkCopy && IsMigration(f.Trace.Copies.Kind[w.Row[i]])
 }
+
+// EndsWithMigration says whether an idle gap ends with a migration of unified memory.
+func (f *Facts) EndsWithMigration(g IdleGap) bool { return g.After >= 0 && f.isMigration(int(g.After)) }

@@ -20,7 +20,7 @@ nothing. Servers and torch.compile(mode="reduce-overhead") do that once for each
 profile of it shows the making of the graph, not its work: the GPU is idle, and hundreds of launches have no kernels.
 
 The rule counts the time in which the GPU has nothing queued while the thread that feeds it captures. It must be 10 % of
-the step. Nothing of it is then laid to launching (launch_bound) or to host work (host_bound).`,
+the step and a millisecond. Nothing of it is then laid to launching (launch_bound) or to host work (host_bound).`,
 	Limits: `
 Graphs that are built node by node (cudaGraphAddKernelNode) are not seen. Work that other threads launch meanwhile goes
 on.`,
@@ -50,7 +50,7 @@ func checkGraphCapture(c *Case, out *Findings) {
 			}
 		}
 	}
-	if idle.perStep() < minUnnamedShare*c.StepNs {
+	if idle.perStep() < max(minUnnamedShare*c.StepNs, facts.LongCallNs) {
 		return
 	}
 	n, calls := 0, 0

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,10 +49,14 @@ var numbers = regexp.MustCompile(`[0-9]+`)
 
 func checkHostBound(c *Case, out *Findings) {
 	s := c.starved()
+	byCause, total, all := maps.Clone(s.byCause), 0.0, s.total.perStep()
+	for cause, t := range c.causesOf(c.beforeMigrations()) {
+		all += t.perStep()
+		byCause[cause] = sumOf(t, byCause[cause])
+	}
 	var named []string
-	total := 0.0
 	ns, one := make(map[string]float64), make(map[string]string) // by name less its numbers; its name, if it has one
-	for cause, t := range s.byCause {
+	for cause, t := range byCause {
 		if v := t.perStep(); isHostWork(cause) && v > 0 {
 			family := numbers.ReplaceAllString(cause, "*")
 			if one[family] = family; ns[family] == 0 {
@@ -66,7 +71,7 @@ func checkHostBound(c *Case, out *Findings) {
 	}
 	atMost := total - c.claimed(out, &inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync,
 		&excessTransfer, &graphCapture)
-	if atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < s.total.perStep() {
+	if atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < all {
 		return
 	}
 	slices.SortFunc(named, func(a, b string) int {

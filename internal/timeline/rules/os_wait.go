@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"lacuna/internal/base/interval"
@@ -71,7 +72,7 @@ func osKind(call string) string {
 func checkOSWait(c *Case, out *Findings) {
 	s := c.starved()
 	idle, calls, kinds := c.newTally(), c.newGroups(), make(map[string]float64)
-	for _, gaps := range s.gaps {
+	for _, gaps := range append(slices.Clone(s.gaps), c.beforeMigrations()) {
 		for _, g := range gaps {
 			c.Facts.HostDoing(g.Thread, g.Span, func(cause facts.Cause, span interval.Span) {
 				if c.Facts.CauseText(cause) != facts.CauseOS || c.stepAt(span.StartNs) < 0 {

@@ -133,3 +133,43 @@ func (c *Case) faults(f *Finding) {
 			"--cuda-um-cpu-page-faults=true shows which addresses fault")
 	}
 }
+
+// beforeMigrations is the idle time of devices that ends with a migration, without the pauses between one fault and the
+// next: no call ends it, but the host, which did something else until it touched the page.
+func (c *Case) beforeMigrations() (out []facts.IdleGap) {
+	for _, gaps := range c.Gaps {
+		for _, g := range gaps {
+			if g.LenNs() >= facts.LongCallNs && g.Thread != model.NoThread && c.Facts.EndsWithMigration(g) {
+				out = append(out, g)
+			}
+		}
+	}
+	return out
+}
+
+// causesOf is what the host did in gaps, by cause, of the mean device.
+func (c *Case) causesOf(gaps []facts.IdleGap) map[string]*tally {
+	out := make(map[string]*tally)
+	for _, g := range gaps {
+		c.Facts.HostDoing(g.Thread, g.Span, func(cause facts.Cause, span interval.Span) {
+			text := c.Facts.CauseText(cause)
+			if out[text] == nil {
+				out[text] = c.newTally()
+			}
+			out[text].add(span.StartNs, float64(span.LenNs())/c.deviceCount())
+		})
+	}
+	return out
+}
+
+// sumOf adds up two tallies, of which the second may be nil.
+func sumOf(a, b *tally) *tally {
+	if b == nil {
+		return a
+	}
+	out := a.c.newTally()
+	for i := range out.byStep {
+		out.byStep[i] = a.byStep[i] + b.byStep[i]
+	}
+	return out
+}
