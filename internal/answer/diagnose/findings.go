@@ -13,7 +13,8 @@ import (
 )
 
 // replayNeeds is what rules and replay look at beyond what a report does.
-const replayNeeds = model.PartLaunchConfig | model.PartOpArgs | model.PartMemory | model.PartSched | model.PartCounters
+const replayNeeds = model.PartLaunchConfig | model.PartOpArgs | model.PartMemory | model.PartSched |
+	model.PartCounters | model.PartFaults
 
 // From which share of the step on a finding's price is high, medium, low. Under the last it is worth no one's day.
 const (

@@ -35,6 +35,7 @@ func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
 		p.Add(stepSeries(r.Steps)...)
 		p.Add(serving(r)...)
 	}
+	p.Add(phases(r)...)
 	p.Add(findings(r, d)...)
 	p.Add(joinedKernels(r, d)...)
 	p.Add(perDevice(r)...)
@@ -67,6 +68,9 @@ func headline(r *report.Report) page.Text {
 	switch {
 	case s.Source == "none":
 		length = page.Sayf("The capture covers %s.", page.Num(ms(step)+" ms"))
+		if phaseCount(r) > 1 {
+			length = page.Sayf("The capture's main part covers %s.", page.Num(ms(step)+" ms"))
+		}
 	case s.Count == 1:
 		length = page.Sayf("%s takes %s (one step%s).", what, mean, foundBy(s))
 	default:

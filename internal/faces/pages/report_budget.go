@@ -208,7 +208,11 @@ func perDevice(r *report.Report) []page.Block {
 			rows[i] = slices.Delete(rows[i], 1, 2)
 		}
 	}
-	return section("Each GPU, ms per step", true, page.Table{Columns: columns, Rows: rows})
+	title := "Each GPU, ms per step"
+	if r.Steps.Source == "none" {
+		columns[len(columns)-1].Head, title = "capture", "Each GPU, ms"
+	}
+	return section(title, true, page.Table{Columns: columns, Rows: rows})
 }
 
 // inputOf is the position of the input of a rank.

@@ -135,7 +135,7 @@ func afterAllWords(r *report.Report) page.Text {
 	left := notSpent(r)
 	switch {
 	case r.Steps.Source == "none":
-		return page.Join(page.T("No rule found something to fix. Most rules compare steps, and nothing marks a step in "+
+		return page.Join(page.T("No rule found something to fix. Some rules compare steps, and nothing marks a step in "+
 			"this capture."), left)
 	case endUnknown(r):
 		return page.Join(page.T("No fix with a known gain was found."), left, page.T(" How long the GPU waits between "+

@@ -38,6 +38,7 @@ func shortReport(r *report.Report, next []page.Advice, d Detail) *page.Page {
 	if len(r.PerDevice) <= shortDevices {
 		p.Add(perDevice(r)...)
 	}
+	p.Add(phases(r)...)
 	p.Add(shortTrust(r)...)
 	p.Add(page.Next{List: next[:min(len(next), shortNext)]}, page.Gap{},
 		page.Prose{Small: true, Text: page.Sayf("%s shows the evidence, each fix, kernels, operators, copies and gaps.",

@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
@@ -16,9 +17,17 @@ func number(head, name string, drop int) page.Column {
 	return page.Column{Head: head, Name: name, Right: true, Drop: drop}
 }
 
+// ofCapture takes steps out of heads: a capture in which none were found is taken as one.
+var ofCapture = strings.NewReplacer("/step", "", " per step", "", "of step", "of capture")
+
 // topList is a list of what takes most.
-func topList(title, first string, rows [][]page.Text, columns ...page.Column) []page.Block {
+func topList(r *report.Report, title, first string, rows [][]page.Text, columns ...page.Column) []page.Block {
 	columns = append([]page.Column{{Head: first, Flex: true}}, columns...)
+	if r.Steps.Source == "none" {
+		for i := range columns {
+			columns[i].Head, columns[i].Name = ofCapture.Replace(columns[i].Head), ofCapture.Replace(columns[i].Name)
+		}
+	}
 	return tableSection(title, true, page.Table{Columns: columns, Rows: rows})
 }
 
@@ -33,7 +42,7 @@ func topKernels(r *report.Report) []page.Block {
 		rows = append(rows, row(name, unit.Fixed(k.MsPerStep, digits), unit.Percent(k.ShareOfStep),
 			unit.PerStep(k.CallsPerStep), unit.Fixed(k.MeanUs, 1)))
 	}
-	return topList("Top kernels", "kernel", rows, number("ms/step", "ms per step", 0),
+	return topList(r, "Top kernels", "kernel", rows, number("ms/step", "ms per step", 0),
 		number("% of step", "", 0), number("calls/step", "calls per step", 1), number("mean µs", "", 2))
 }
 
@@ -58,9 +67,10 @@ func topOps(r *report.Report) []page.Block {
 		number("calls/step", "calls per step", 1)}
 	if len(r.PerDevice) == 0 {
 		const title = "Operators and ranges, by host self time of all threads"
-		return topList(title, "operator", rows, columns...)
+		return topList(r, title, "operator", rows, columns...)
 	}
-	return topList("Operators and ranges, by GPU time", "operator", rows, append(columns, number("host ms", "", 2))...)
+	columns = append(columns, number("host ms", "", 2))
+	return topList(r, "Operators and ranges, by GPU time", "operator", rows, columns...)
 }
 
 func topCopies(r *report.Report) []page.Block {
@@ -70,7 +80,7 @@ func topCopies(r *report.Report) []page.Block {
 		rows = append(rows, row(page.T(c.Name), unit.Fixed(c.MsPerStep, digits), known(c.MBPerStep), known(c.GBs),
 			unit.PerStep(c.CallsPerStep)))
 	}
-	return topList("Copies", "copy", rows, number("ms/step", "ms per step", 0), number("MB/step", "MB per step", 0),
+	return topList(r, "Copies", "copy", rows, number("ms/step", "ms per step", 0), number("MB/step", "MB per step", 0),
 		number("GB/s", "", 2), number("calls/step", "calls per step", 1))
 }
 
@@ -92,7 +102,7 @@ func topSyncs(r *report.Report) []page.Block {
 		}
 		rows = append(rows, row(name, unit.Fixed(s.MsPerStep, digits), unit.PerStep(s.CallsPerStep)))
 	}
-	return topList("Where the host waits for the GPU", "call", rows, number("ms/step", "ms per step", 0),
+	return topList(r, "Where the host waits for the GPU", "call", rows, number("ms/step", "ms per step", 0),
 		number("calls/step", "calls per step", 1))
 }
 

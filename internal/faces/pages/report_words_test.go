@@ -30,6 +30,35 @@ func TestAbstainedLines(t *testing.T) {
 	}
 }
 
+// The phases of a capture without steps are shown with what the host did in them; those that are next to nothing are
+// not, and one alone is not.
+func TestPhases(t *testing.T) {
+	r := &report.Report{Steps: report.Steps{Source: "none", Count: 1}, Budget: report.Budget{Compute: 75, Idle: 25},
+		Phases: []report.Phase{
+			{Kind: "start", DurMs: 300, Host: []report.HostTime{{What: "cudaFree", Ms: 200, Calls: 2}, {Ms: 100}}},
+			{Kind: "unseen", DurMs: 40},
+			{Kind: "main", DurMs: 100, GPUBusyMs: 75, Host: []report.HostTime{{What: "read", Ms: 25, Calls: 1}}},
+			{Kind: "end", DurMs: 0.2}}}
+	text := textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 120})
+	for _, want := range []string{
+		"The capture's main part covers 100.0 ms.",
+		"- start-up: 300.0 ms, GPU busy 0 %; the host: cudaFree 200.0 ms (2 calls), code outside any range 100.0 ms.",
+		"- GPU busy with work from before the capture: 40.0 ms, what ran is not recorded.",
+		"- main part: 100.0 ms, GPU busy 75.0 %; the host: read 25.00 ms.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "- end:") {
+		t.Errorf("a phase of next to nothing is shown:\n%s", text)
+	}
+	r.Phases = r.Phases[2:3]
+	if text = textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 120}); strings.Contains(text, "Phases") {
+		t.Errorf("one phase is shown:\n%s", text)
+	}
+}
+
 // Nothing to fix is said only of time that is really spent: where the GPU computes less than nine tenths, what it does
 // instead is said.
 func TestNoFalseAllClear(t *testing.T) {
@@ -47,7 +76,7 @@ func TestNoFalseAllClear(t *testing.T) {
 		{of(report.Budget{Compute: 20, CommExposed: 25, Copy: 1, Idle: 54}, "nvtx"),
 			"No fix with a known gain was found. That is not an all-clear: the GPU computes 20.0 % of the step; " +
 				"54.0 % is idle and 25.0 % is exposed communication."},
-		{of(report.Budget{Compute: 3, Copy: 97}, "none"), "No rule found something to fix. Most rules compare " +
+		{of(report.Budget{Compute: 3, Copy: 97}, "none"), "No rule found something to fix. Some rules compare " +
 			"steps, and nothing marks a step in this capture. That is not an all-clear: the GPU computes 3.0 % of " +
 			"the capture; 97.0 % is exposed copies."},
 	} {

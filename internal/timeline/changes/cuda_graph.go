@@ -72,16 +72,18 @@ func applyCUDAGraph(e *replay.Edit, arg string) (int, error) {
 	return matched(g.merged)
 }
 
-// graphCalls says which calls would be captured: those of a step, or of the ranges that only picks.
+// graphCalls says which calls would be captured: those of a step, or of the ranges that only picks. Of a capture
+// without steps, calls that are a start's are none of a loop's.
 func graphCalls(e *replay.Edit, only *regexp.Regexp) []bool {
-	out := make([]bool, len(e.Calls))
+	out, whole := make([]bool, len(e.Calls)), e.Steps.Source == facts.StepsNone
 	var sets map[int32]interval.Set
 	if only != nil {
 		sets = rangeSets(e, only)
 	}
 	for i := range e.Calls {
 		c := &e.Calls[i]
-		out[i] = !c.Dropped && c.Step >= 0
+		starts := whole && c.EndNs-c.StartNs >= facts.LongCallNs
+		out[i] = !c.Dropped && c.Step >= 0 && !starts
 		if only != nil {
 			out[i] = out[i] && within(sets[c.Thread], c.StartNs)
 		}

@@ -15,11 +15,14 @@ var dropSyncs = Change{
 	Name:   "drop-syncs",
 	Syntax: "drop-syncs[:REGEX]",
 	Title:  "the host no longer waits for the device",
-	Doc: `Synchronizing calls return at once. A small copy to the host that a synchronization waited for (.item(),
+	Doc: `Synchronizing calls return at once; what is issued behind them to other streams still waits for what they waited
+for, on the device. A small copy to the host that a synchronization waited for (.item(),
 .cpu()) is left out with it. So is host work right after the wait that is far longer than the thread's usual pause:
 it worked on the value, unless it is in a range that begins after the wait. The kernels that computed the value
 stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the range or
-operator around them; large-reads selects the waits for copies of over 64 KiB to the host.`,
+operator around them; large-reads selects the waits for copies of over 64 KiB to the host. In a capture without steps
+no host work goes, and waits for copies of over 64 KiB to the host stay: they may bring the program's results, which it
+works on.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
 	NotWhen: "the host depends on a value: a loop that ends by it, a gradient scaler that skips a step",
 	Example: "drop-syncs",
@@ -42,27 +45,37 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	next := e.NextOnThread()
 	prev := e.PrevOnThread()
 	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e)}
-	n := 0
+	dropped := make(map[int32]bool)
+	n, whole := 0, e.Steps.Source == facts.StepsNone
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil &&
 			!picks(e, int32(i), only) || arg == largeReads && !readsMuch(e, int32(i), prev[i]) {
 			continue
 		}
+		if whole && (readsData(e, int32(i)) || prev[i] >= 0 && readsData(e, prev[i])) {
+			continue
+		}
 		n++
+		dropped[int32(i)] = true
 		if c.N > 0 { // a blocking copy to the host
-			v.dropBehind(int32(i), next)
+			if !whole {
+				v.dropBehind(int32(i), next)
+			}
 			v.read(int32(i))
 			e.DropCall(int32(i))
 			continue
 		}
-		v.dropBehind(int32(i), next)
+		if !whole {
+			v.dropBehind(int32(i), next)
+		}
 		if p := prev[i]; p >= 0 && readsBack(e, p) && !e.Calls[p].Dropped {
 			v.read(p)
 			e.DropCall(p)
 		}
 		e.Stub(int32(i))
 	}
+	keepOrder(e, dropped)
 	if v.kernels > 0 {
 		e.Assume("%s before the values read may have computed nothing else: at best they go too",
 			one(v.kernels, "kernel"))
@@ -102,6 +115,15 @@ func readsBack(e *replay.Edit, i int32) bool {
 		return false
 	}
 	return copyKind(e, c.First) == model.CopyDtoH
+}
+
+// readsData says whether a call copies more to the host than a value or a few.
+func readsData(e *replay.Edit, i int32) bool {
+	if !readsBack(e, i) {
+		return false
+	}
+	bytes, row := e.Facts.Trace.Copies.Bytes, rowOf(e, e.Calls[i].First)
+	return int(row) < len(bytes) && bytes[row] > smallCopyBytes
 }
 
 // dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a

@@ -40,6 +40,9 @@ func moveCopies(e *replay.Edit, pageable bool) (int, error) {
 	if len(moved) == 0 {
 		return 0, ErrNoMatch
 	}
+	if err := linkIsFree(e, moved); err != nil {
+		return 0, err
+	}
 	busier(e, moved)
 	lanes := make(map[uint32]int32)
 	speeds := make(map[uint32]replay.Range)
@@ -72,6 +75,31 @@ func moveCopies(e *replay.Edit, pageable bool) (int, error) {
 	need(e, moved, lanes)
 	return len(moved), nil
 }
+
+// linkIsFree says why copies cannot be made ahead where others to the device go on without a recorded call: these
+// cannot be moved, and two copies of one direction share the link.
+func linkIsFree(e *replay.Edit, moved []int32) error {
+	var movedNs, otherNs int64
+	for _, i := range moved {
+		movedNs += e.Works[e.Calls[i].First].DurNs
+	}
+	w, t, window := e.Facts.Work(), e.Facts.Trace, e.Steps.Window()
+	for i, call := range w.Call {
+		if call == facts.NoCall && window.Contains(w.StartNs[i]) && w.Kind[i] == facts.WorkCopy &&
+			t.Copies.Kind[w.Row[i]] == model.CopyHtoD {
+			otherNs += w.EndNs[i] - w.StartNs[i]
+		}
+	}
+	if float64(otherNs) > maxStaying*float64(movedNs) {
+		return &NotAllowedError{Why: "other copies to the device have no recorded call and would share the link with " +
+			"those made ahead"}
+	}
+	return nil
+}
+
+// maxStaying is up to which share of the copies' time others may stay that have no call: an error of the size of the
+// replay's own.
+const maxStaying = 0.05
 
 // A device that computes without rest runs at a lower clock than one that rests while copies run: on one H200,
 // without the pauses of 24 % of the time, the same kernels took 2 % longer (REPLAY.md), and steps up to 7 %. So for a
@@ -117,8 +145,10 @@ func movable(e *replay.Edit, c *replay.Call, pageable bool, computes []bool) boo
 }
 
 // need makes the first kernels behind each copy wait for the copy of the step before instead, and moves
-// the copies to their own streams.
+// the copies to their own streams. In a capture without steps they wait for the copy itself, which is issued as early
+// as the host comes to it.
 func need(e *replay.Edit, moved []int32, lanes map[uint32]int32) {
+	whole := e.Steps.Source == facts.StepsNone
 	byStep := make(map[int32][]int32)
 	for _, i := range moved {
 		byStep[e.Calls[i].Step] = append(byStep[e.Calls[i].Step], e.Calls[i].First)
@@ -127,6 +157,9 @@ func need(e *replay.Edit, moved []int32, lanes map[uint32]int32) {
 		c := &e.Calls[i]
 		k := slices.Index(byStep[c.Step], c.First)
 		before := byStep[c.Step-1]
+		if whole {
+			k, before = 0, []int32{c.First}
+		}
 		lane := e.Works[c.First].Lane
 		if k < len(before) {
 			if user := nextOnLane(e, c.First, lane); user >= 0 {

@@ -63,10 +63,13 @@ func (f *Facts) IdleGaps(b *Budget) []IdleGap {
 			if g.After < 0 || w.Call[j] != NoCall {
 				g.After = int32(j)
 			}
-			if w.Call[j] != NoCall {
+			if w.Call[j] != NoCall && !f.isUnseen(b.Device, s) {
 				g.Thread = t.Calls.Thread[w.Call[j]]
 				break
 			}
+		}
+		if g.Thread == model.NoThread && g.After >= 0 && f.isMigration(int(g.After)) {
+			g.Thread = f.MainFeeder() // no call launches it
 		}
 		out[i] = g
 	}

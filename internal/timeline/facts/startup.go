@@ -62,8 +62,11 @@ func (f *Facts) dropStartup(s *Steps) {
 }
 
 func join(a, b string) string {
-	if a == "" {
+	switch {
+	case a == "":
 		return b
+	case b == "":
+		return a
 	}
 	return a + "; " + b
 }

@@ -124,6 +124,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 	if !opt.Pin {
 		f.dropStartup(s)
 		f.noteCaptured(s)
+		f.dropUnseen(s)
 		f.keepWindow(s, opt.Latest)
 		f.dropUnrecorded(s)
 		return s, nil
@@ -302,10 +303,12 @@ func (f *Facts) oneStep(s *Steps) {
 		for _, end := range w.EndNs {
 			span.EndNs = max(span.EndNs, end)
 		}
-		s.Device, s.All = true, []interval.Span{f.inWindow(span)}
+		main, note := f.mainPart(f.inWindow(span))
+		s.Device, s.All = true, []interval.Span{main}
 		if s.Note == "" {
 			s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
 		}
+		s.Note = join(s.Note, note)
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {

@@ -91,6 +91,9 @@ func (f *Facts) trustWork(tr *Trust) {
 			}
 			continue
 		}
+		if f.isMigration(i) {
+			continue // the driver moves it: it has no launch
+		}
 		tr.WithoutCall++
 		// A stream runs its work in the order of the launches.
 		if !launched[lane] || w.StartNs[i] < host.StartNs {

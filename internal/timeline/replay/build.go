@@ -66,8 +66,11 @@ func (p *Program) addCalls(first, to int) []int32 {
 }
 
 // stepFinder returns a function that says for which step the host works at an instant: from its marker's
-// start to the next one's; none before the first, and one too many behind the last.
+// start to the next one's; none before the first, and one too many behind the last. A capture without steps is one.
 func stepFinder(s *facts.Steps) func(int64) int32 {
+	if s.Source == facts.StepsNone {
+		return func(int64) int32 { return 0 }
+	}
 	marks := s.Markers
 	return func(ns int64) int32 {
 		i, exact := slices.BinarySearchFunc(marks, ns,

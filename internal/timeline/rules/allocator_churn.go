@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"lacuna/internal/timeline/facts"
 	"lacuna/internal/timeline/model"
@@ -11,7 +12,7 @@ var allocatorChurn = Rule{
 	ID:    "allocator_churn",
 	Title: "Allocator churn: GPU memory is allocated and freed through the driver in every step",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 cudaMalloc, cudaFree, cudaHostAlloc and the like run inside the steady loop. They take tens of microseconds to
 milliseconds, and cudaFree waits until the GPU has finished everything, so the queue drains. A framework's caching
@@ -21,7 +22,8 @@ vary so that no cached block fits, or when a program allocates by hand.
 The rule counts such calls in at least half of the steps, on threads that feed a GPU. The fix saves at most what the
 host spends in them and until the GPU has work again, and at most what the GPU waits for the host: the smaller of the
 two must be 2 % of the step. Where the calls themselves take less than that, replay decides: the finding is listed if
-its fix gains 2 % of the step.`,
+its fix gains 2 % of the step. In a capture without steps memory must be allocated again after it was freed, ten times
+or more: a program that allocates at its start and frees at its end is not meant.`,
 	Limits: `
 Calls in start-up steps, and calls in stalled steps only, are not counted. The allocator's host work around the
 calls is not either. Allocations without releases are memory_growth's.`,
@@ -51,12 +53,20 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 	spent, restart, n := c.newTally(), c.newTally(), c.newTally()
 	places := c.newGroups()
 	endOf := make(map[model.ThreadRow]int64)
+	freed, back := make(map[model.ThreadRow]bool), 0 // how often memory is allocated behind a release
 	for i := range t.Calls.Len() {
 		th := t.Calls.Thread[i]
 		nested := t.Calls.StartNs[i] < endOf[th]
 		endOf[th] = max(endOf[th], t.Calls.EndNs(i))
 		if nested || !feeds[th] || facts.CauseName(causes[i]) != facts.CauseAlloc {
 			continue
+		}
+		if c.stepAt(t.Calls.StartNs[i]) >= 0 {
+			frees := releases(c.Facts.CallName(int32(i)))
+			if freed[th] && !frees {
+				back++
+			}
+			freed[th] = frees
 		}
 		ns := float64(t.Calls.DurNs[i])
 		spent.add(t.Calls.StartNs[i], ns)
@@ -65,7 +75,7 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 		places.add(c.place(int32(i)), t.Calls.StartNs[i], ns)
 	}
 	atMost := min(spent.perStep()+restart.perStep(), s.total.perStep())
-	if !n.usual() || atMost < minIdleShare*c.StepNs {
+	if !n.usual() || !c.again(float64(back)) || atMost < minIdleShare*c.StepNs {
 		return
 	}
 	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends "+
@@ -76,4 +86,14 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 		"waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
 	f.Faint = spent.perStep() < minIdleShare*c.StepNs
 	f.Repair("drop-allocs")
+}
+
+// releases says whether a call that manages memory gives it back: cudaFree, cuMemHostUnregister, hipHostFree.
+func releases(name string) bool {
+	for _, word := range []string{"Free", "Unregister", "Unmap", "Release", "Destroy"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
 }

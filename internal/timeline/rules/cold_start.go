@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
 )
 
 const coldStartFix = `
@@ -36,7 +38,10 @@ finding, and reported here: they cost once, not in every step.
 In a capture with one step or none the rule looks at single calls: launches and queries that take a millisecond or
 more. The first call of a process, the first launch of a kernel and the creation of a stream take that long when
 they create a context or load code. NVRTC, module loading and graph instantiation count as well. The GPU must be
-idle in such calls for 10 % of the capture.`,
+idle in such calls for 10 % of the capture. Where the CUDA calls before the main GPU work of a capture without steps
+last longer than that work and its pauses, they are reported instead: creating the context, loading modules, allocating
+pinned memory. In such a capture calls of a millisecond or more that allocate or register memory count as well, unless
+allocator_churn has them.`,
 	Limits: `
 Start-up before the first step is not seen. Where most steps look like start-up, all are kept, and the report says so.
 torch.profiler's own warm-up steps take the cold ones away: capture with warmup=0 to see them.`,
@@ -45,6 +50,7 @@ torch.profiler's own warm-up steps take the cold ones away: capture with warmup=
 before the first request.`,
 	Confirm:   `The first steps of a new process are as fast as the later ones.`,
 	RefutedBy: `The same steps are slow in the middle of a run: then it is periodic_stall or recompilation.`,
+	After:     []*Rule{&allocatorChurn},
 	Check:     checkColdStart,
 }
 
@@ -56,8 +62,10 @@ func checkColdStart(c *Case, out *Findings) {
 	s := c.Steps
 	if s.Source == facts.StepsNone || len(s.All) == 1 {
 		if s.Source == facts.StepsNone && c.Trace.Calls.Len() == 0 {
-			out.Cannot("the capture has neither steps nor CUDA calls", needCalls.Name, needCalls.Try)
+			out.Abstained = append(out.Abstained, Abstention{out.rule, "the capture has neither steps nor CUDA calls",
+				needCalls.Name, needCalls.Try, true})
 		}
+		c.startDominates(out)
 		c.startOfCapture(out)
 		return
 	}
@@ -85,12 +93,50 @@ func checkColdStart(c *Case, out *Findings) {
 	f.Because("what only these steps do", rows...)
 }
 
-// startOfCapture tells the calls that only a start makes, in a capture without steps or of one.
+// startDominates reports the CUDA calls before the main part of a capture without steps, if they last longer than it.
+func (c *Case) startDominates(out *Findings) {
+	if !c.wholeCapture() || len(c.Steps.All) == 0 {
+		return
+	}
+	th, what, ns, n := c.Facts.MainFeeder(), c.newGroups(), 0.0, 0
+	parts, at := c.Facts.CaptureParts(c.Steps), c.Steps.Window().StartNs
+	if len(parts) == 0 || parts[0].Kind != facts.PartStart {
+		return
+	}
+	endNs := parts[0].EndNs
+	for _, call := range c.Facts.OutermostCalls(th) {
+		if start := c.Trace.Calls.StartNs[call]; start < endNs {
+			d := float64(min(c.Trace.Calls.EndNs(int(call)), endNs) - start)
+			what.add(c.place(call), at, d)
+			if ns += d; d >= facts.LongCallNs {
+				n++
+			}
+		}
+	}
+	if ns < c.StepNs || n == 0 {
+		return
+	}
+	f := out.Add(0.8, 0, "Start-up dominates: the host is in CUDA calls for %s before the main GPU work, which covers %s",
+		ms(ns), ms(c.StepNs))
+	f.Because("first calls create the context and load modules; pinned memory is slow to allocate", what.allRows(4)...)
+	f.Fix = warmCapture + coldStartFix
+}
+
+// startOfCapture reports the calls that only a start makes, in a capture without steps or of one.
 func (c *Case) startOfCapture(out *Findings) {
 	sum, n := int64(0), 0
 	for _, gaps := range c.Gaps {
 		for _, ns := range c.Facts.IdleInLongCalls(gaps) {
 			sum += ns
+		}
+	}
+	var allocs map[model.ThreadRow]interval.Set
+	if c.wholeCapture() && len(out.Of(&allocatorChurn)) == 0 {
+		allocs = c.longAllocs()
+		for _, gaps := range c.Gaps {
+			for _, g := range gaps {
+				sum += overlapNs(allocs[g.Thread], g.Span)
+			}
 		}
 	}
 	idle := float64(sum) / c.deviceCount()
@@ -106,9 +152,42 @@ func (c *Case) startOfCapture(out *Findings) {
 			}
 		}
 	}
+	for th := range allocs {
+		for _, row := range c.Facts.OutermostCalls(th) {
+			if c.stepAt(c.Trace.Calls.StartNs[row]) >= 0 && c.isLongAlloc(row) {
+				what.add(c.place(row), c.Trace.Calls.StartNs[row], float64(c.Trace.Calls.DurNs[row]))
+				n++
+			}
+		}
+	}
 	f := out.Add(0.8, 0, "Start-up takes %s of %s: the GPU is idle while the host is in %s that should be short",
 		ms(idle), ms(c.StepNs), several(float64(n), "call", "calls"))
 	f.Because("calls that launch or query take microseconds; those of a millisecond or more load or compile code, "+
-		"create a context or instantiate a graph", what.allRows(4)...)
+		"create a context, instantiate a graph or lock memory", what.allRows(4)...)
 	f.Fix = warmCapture + coldStartFix
+}
+
+// longAllocs is when threads that feed a device allocate or register memory for a millisecond or more.
+func (c *Case) longAllocs() map[model.ThreadRow]interval.Set {
+	out := make(map[model.ThreadRow]interval.Set)
+	for _, gaps := range c.Gaps {
+		for _, g := range gaps {
+			if _, seen := out[g.Thread]; seen {
+				continue
+			}
+			out[g.Thread] = nil
+			for _, row := range c.Facts.OutermostCalls(g.Thread) {
+				if c.isLongAlloc(row) {
+					out[g.Thread] = append(out[g.Thread], interval.Span{StartNs: c.Trace.Calls.StartNs[row],
+						EndNs: c.Trace.Calls.EndNs(int(row))})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (c *Case) isLongAlloc(row int32) bool {
+	return c.Trace.Calls.DurNs[row] >= facts.LongCallNs &&
+		facts.CauseName(c.Facts.CallCauses()[row]) == facts.CauseAlloc
 }

@@ -10,7 +10,7 @@ var commExposed = Rule{
 	ID:    "comm_exposed",
 	Title: "Exposed communication: no computation overlaps it",
 	Since: "0.1",
-	Needs: []Need{needWork, needSteps},
+	Needs: []Need{needWork},
 	Doc: `
 Exposed communication is the time in which a GPU runs collective or point-to-point kernels and no other kernel. It
 makes the step longer; at best computation overlaps all of it. Threshold: 5 % of the step.

@@ -10,14 +10,15 @@ var copyNotOverlapped = Rule{
 	ID:    "copy_not_overlapped",
 	Title: "Host-to-device copies do not overlap with kernels",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps, needMemKinds},
+	Needs: []Need{needWork, needCalls, needMemKinds},
 	Doc: `
 Data is copied to the GPU from pinned memory. A copy engine could do that while kernels run, but the GPU computes
 nothing meanwhile: the copies are on the kernels' stream, or kernels that do not need the data yet wait for it.
 
 The rule counts copies of over 64 KiB from pinned memory, by the time in which the GPU neither computes nor
 communicates. Overlap needs as much computation, so the saving is at most the smaller of the two; it must be 2 % of
-the step. Copies on a stream of their own that overlap with kernels for half of their time are overlapped already.`,
+the step. In a capture without steps such copies and kernels must take turns three times: there is nothing to overlap a
+single upload with. Copies on a stream of their own that overlap with kernels for half of their time are overlapped already.`,
 	Limits: `
 A batch that depends on the previous step cannot be copied ahead. Copies that share memory bandwidth with kernels slow
 them a little. Copies of pageable memory are pageable_copy's.`,
@@ -42,12 +43,13 @@ other; cudaStreamWaitEvent between them.`,
 const mostlyHidden = 0.5
 
 func checkCopyNotOverlapped(c *Case, out *Findings) {
-	sum, inLine := c.newCopySum(), c.newTally()
+	sum, inLine, starts := c.newCopySum(), c.newTally(), []int64{}
 	for _, x := range c.copies() {
 		if x.kind != model.CopyHtoD || !x.pinned || !x.known || x.bytes <= smallBytes {
 			continue
 		}
 		sum.add(c, x)
+		starts = append(starts, x.startNs)
 		if x.inLine {
 			inLine.add(x.startNs, float64(x.exposed)/c.deviceCount())
 		}
@@ -57,7 +59,7 @@ func checkCopyNotOverlapped(c *Case, out *Findings) {
 		computeNs += b.ComputeNs
 	}
 	atMost := min(sum.exposed.perStep(), float64(computeNs)*c.PerStep/c.deviceCount())
-	if !sum.n.usual() || atMost < minIdleShare*c.StepNs {
+	if !sum.n.usual() || atMost < minIdleShare*c.StepNs || c.wholeCapture() && c.rounds(starts) < minUnnamedSteps {
 		return
 	}
 	hidden := 1 - sum.exposed.perStep()/max(1, sum.ns.perStep())
@@ -74,4 +76,23 @@ func checkCopyNotOverlapped(c *Case, out *Findings) {
 	f.Because(fmt.Sprintf("%.0f %% of the time of copies from pinned memory is not overlapped with kernels; %s",
 		100*(1-hidden), how), sum.places.rows(4)...)
 	f.Repair("overlap-copies")
+}
+
+// rounds is how often a kernel begins between one copy and the next, and behind the last: how often copies and
+// kernels take turns. starts is when copies begin, in order.
+func (c *Case) rounds(starts []int64) int {
+	w, n, next := c.Facts.Work(), 0, 0
+	for i := range w.Len() {
+		if !w.Kind[i].IsCompute() {
+			continue
+		}
+		before := next
+		for next < len(starts) && starts[next] <= w.StartNs[i] {
+			next++
+		}
+		if next > before {
+			n++
+		}
+	}
+	return n
 }

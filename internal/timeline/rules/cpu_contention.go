@@ -12,7 +12,7 @@ var cpuContention = Rule{
 	ID:    "cpu_contention",
 	Title: "CPU contention: the thread that feeds the GPU is switched out",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps, needSched},
+	Needs: []Need{needWork, needCalls, needSched},
 	Doc: `
 The GPU has nothing queued, and the thread that should feed it is ready to run but does not: another thread runs on
 its core. Loader workers, BLAS threads or another job want more cores than there are.

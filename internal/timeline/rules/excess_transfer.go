@@ -10,7 +10,7 @@ var excessTransfer = Rule{
 	ID:    "excess_transfer",
 	Title: "Excess device-to-host transfers in every step",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 Data that should stay on the GPU is copied to the host in every step: activations for metrics computed on the CPU,
 or tensors that are cast or changed there and copied back. Pinned memory helps little: the volume is the fault, and
@@ -20,7 +20,7 @@ The rule counts copies of over 64 KiB to the host in at least half of the steps:
 nothing else, and the idle time that the host's waits for them and its work right after them cause. If copies of the
 same, half or twice the size return to the GPU in the same step, they are round trips, and their time counts too.
 The sum must be 2 % of the step. A single copy that neither returns nor makes the GPU wait for 2 % of the step is
-taken for the program's result.`,
+taken for the program's result. In a capture without steps only round trips count, from ten on.`,
 	Limits: `
 Results of inference must go to the host, and offloading to host memory is intended; the rule cannot know. No trace
 says whether the same bytes come back: the rule compares sizes. Copies to the GPU only belong to pageable_copy and
@@ -104,6 +104,9 @@ func (c *Case) findExcess() *excessCost {
 	}
 	if !x.down.n.usual() {
 		return nil
+	}
+	if c.wholeCapture() && !c.again(x.back.n.perStep()) {
+		return nil // results, for all that is known
 	}
 	x.waits = c.costOf(readsData)
 	x.round = x.back.n.usual() && 2*x.back.n.perStep() > x.down.n.perStep()

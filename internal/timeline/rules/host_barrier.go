@@ -15,7 +15,7 @@ var hostBarrier = Rule{
 	ID:    "host_barrier",
 	Title: "GPU and host are idle, waiting for another process",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps, needHostWaits},
+	Needs: []Need{needWork, needCalls, needHostWaits},
 	Doc: `
 The GPU has nothing queued, and the thread that feeds it does not work either: it waits for another process, in MPI,
 in a CPU collective (gloo), in a barrier, or in an operating system call such as poll, recv or a futex.
@@ -25,7 +25,8 @@ loader workers belong to worker_bound, waits for the GPU itself to host_sync.`,
 	Limits: `
 The other process's capture shows which process is late: give all ranks (lacuna report rank0 rank1 ...). Waits
 inside NCCL kernels keep the GPU busy and belong to comm_exposed. Without MPI, OS or framework records a wait looks
-like work.`,
+like work. In a capture without steps, calls of the operating system are os_wait's, and MPI's opening and closing is left
+out.`,
 	Fix: `
 Remove barriers from the loop, and move rank 0's extra work elsewhere:
 
@@ -43,13 +44,16 @@ Balance the ranks: the same number of samples, sequences of similar length, eval
 // cpuCollective is operators that wait for other processes on the CPU.
 var cpuCollective = regexp.MustCompile(`(?i)^(gloo:|c10d::(barrier|monitored_barrier|recv)|mpi:|ucc:|store::|.*\bbarrier\b)`)
 
+// opening is the calls with which a program joins and leaves its job, once.
+var opening = regexp.MustCompile(`^MPI_(Init|Finalize)`)
+
 func checkHostBarrier(c *Case, out *Findings) {
 	s := c.starved()
 	mpi, collective := c.mpiByThread(), c.saying(cpuCollective.MatchString)
 	idle, sites := make(map[string]*tally), make(map[string][]facts.HostPause)
 	for _, p := range s.pauses {
 		name, ns := c.waitsForOthers(p, mpi, collective)
-		if name == "" {
+		if name == "" || c.wholeCapture() && (opening.MatchString(name) || blocking.MatchString(name)) {
 			continue
 		}
 		if idle[name] == nil {

@@ -8,7 +8,7 @@ var hostSync = Rule{
 	ID:    "host_sync",
 	Title: "The host synchronizes with the GPU inside the step",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 A thread that launches work waits for the GPU in every step: a value is read back (.item(), .cpu(), print(tensor),
 an "if" on a tensor, nonzero), or the program synchronizes. Each wait drains the queue. When it returns, the GPU is
@@ -17,13 +17,14 @@ launch time, and hardly inside them.
 
 The rule counts synchronizing calls and blocking copies to the host, on threads that launch work, after which the
 GPU was idle. A synchronization after a copy of over 64 KiB to the GPU belongs to that copy (pageable_copy); waits
-for copies of over 64 KiB to the host belong to excess_transfer, if that is reported. The fix saves at most what the
-host gains by it (the waits, what it does to make them, the work right after a read of 4 KiB or more, and the time
-until the GPU has work again), and at most what the GPU waits for the host: the smaller of the two must be 2 % of the
-step. Where the waits themselves and the work after them are less than that, the replay decides: the finding is listed
-if its fix gains 2 % of the step by what follows. A host that is late anyway gains nothing, however often it
-synchronizes. The wait of a serving engine for the tokens of a decode step belongs to decode_host_gap, if that is
-reported.`,
+for copies of over 64 KiB to the host belong to excess_transfer, if that is reported (in a capture without steps they
+are never counted: they may be the program's results). The fix saves at most what the host gains by it (the waits, what
+it does to make them, the work right after a read of 4 KiB or more, and the time until the GPU has work again), and at
+most what the GPU waits for the host: the smaller of the two must be 2 % of the step. Where the waits themselves and
+the work after them are less than that, the replay decides: the finding is listed if its fix gains 2 % of the step by
+what follows. A host that is late anyway gains nothing, however often it synchronizes. In a capture without steps there
+must be ten such waits. The wait of a serving engine for the tokens of a decode step belongs to decode_host_gap, if
+that is reported.`,
 	Limits: `
 The rule cannot know whether the value is needed: a loop that ends by it, or a gradient scaler that skips a step by
 it, must wait. Waits in stalled steps only belong to periodic_stall. Waits that end while other work is queued cost
@@ -49,10 +50,10 @@ func checkHostSync(c *Case, out *Findings) {
 	if g := c.hostGap(); g.isLong(c) && g.waitsForTokens() {
 		return // decode_host_gap has it
 	}
-	excess := c.excess()
-	k := c.costOf(func(w wait) bool { return excess == nil || !readsData(w) })
+	values := c.wholeCapture() || c.excess() != nil // what copies data back is not counted
+	k := c.costOf(func(w wait) bool { return !values || !readsData(w) })
 	atMost := k.atMost()
-	if !k.drained.usual() || atMost < minIdleShare*c.StepNs {
+	if !k.drained.usual() || !c.again(k.drained.perStep()) || atMost < minIdleShare*c.StepNs {
 		return
 	}
 	idle := c.starved().total

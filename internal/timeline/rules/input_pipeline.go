@@ -15,7 +15,7 @@ var inputPipeline = Rule{
 	ID:    "input_pipeline",
 	Title: "Input-bound: the GPU waits for batches",
 	Since: "0.1",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 The GPU is idle with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
 calls, longer than the thread's ordinary pauses, in at least half of the steps.
@@ -24,7 +24,8 @@ Such work counts as data loading if it is in a DataLoader without workers, if th
 least 4 KiB to the GPU, or if its range is named like loading (data, load, batch, input, prefetch, augment,
 preprocess, tokenize, collate, fetch, read). Host work without any of these signs, outside ranges and operators, is
 reported with low confidence if it takes over 10 % of the step once in each of three or more steps: it may be
-anything. Threshold: 2 % of the step, since steps vary by less (XProf calls 5 % moderately input-bound).`,
+anything. Threshold: 2 % of the step, since steps vary by less (XProf calls 5 % moderately input-bound). In a capture without
+steps such work must be seen three times at one place, and only DataLoaders and names count: the rest is host_bound's.`,
 	Limits: `
 Without ranges and operators (nsys without NVTX) host work has no name. Without OS calls (nsys --trace=osrt) a busy
 host looks like one that waits for workers. A loader whose workers are too slow belongs to worker_bound. Work after
@@ -55,7 +56,8 @@ const (
 
 func checkInputPipeline(c *Case, out *Findings) {
 	for _, s := range c.sites() {
-		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() {
+		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() ||
+			c.wholeCapture() && s.n < minUnnamedSteps {
 			continue
 		}
 		if sure, _ := c.waitsForBatches(s); sure > 0 {
@@ -196,6 +198,8 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 		return 0.95, "its name says that it loads data, and a copy of data to the GPU follows it"
 	case s.rangeName != "" && saysLoading(s.rangeName):
 		return 0.9, "its name says that it loads data"
+	case c.wholeCapture():
+		return 0, "" // a copy ends any work that makes data, at the start of a program too
 	case most(s.feeds) && s.rangeName != "":
 		return 0.75, "a copy of data to the GPU is the first thing that follows it"
 	case most(s.feeds):

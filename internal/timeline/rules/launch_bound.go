@@ -13,7 +13,7 @@ var launchBound = Rule{
 	ID:    "launch_bound",
 	Title: "Launch-bound: the host launches kernels more slowly than the GPU runs them",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 The GPU finishes its kernels faster than the host launches them: between kernels it is idle with nothing queued,
 while the host is in launch calls or in the ordinary pauses between them (docs/glossary.md), not in a wait, an
@@ -23,7 +23,8 @@ Threshold: the GPU is idle in this way for 5 % of the step (XProf calls 3 % of l
 and the host's time for launching alone is longer than the GPU's time for the work. Otherwise the host would run
 ahead, and the cause is what it loses by waiting (host_sync), allocating (allocator_churn) or loading
 (input_pipeline). Kernels of a CUDA graph are launched by one call and do not count. Decode steps of a serving engine
-belong to decode_not_graphed.`,
+belong to decode_not_graphed. In a capture without steps there must be 100 launches, and calls of a millisecond or
+more, which create contexts and load code, are cold_start's.`,
 	Limits: `
 Profilers slow every launch: under torch.profiler with shapes a loop may look launch-bound although it is not. The
 predicted gain therefore comes from the replay without profiler overhead. Graphs need fixed shapes and no
@@ -63,7 +64,7 @@ const (
 
 func checkLaunchBound(c *Case, out *Findings) {
 	s := c.starved()
-	launching := s.of(facts.CauseLaunch)
+	launching := c.launching()
 	if _, _, ok := c.notGraphed(); ok {
 		return // decode_not_graphed has it
 	}
@@ -71,7 +72,7 @@ func checkLaunchBound(c *Case, out *Findings) {
 		return
 	}
 	launches, kernelNs, durs := c.launches()
-	if launches.median() < minLaunches {
+	if launches.median() < minLaunches || !c.again(launches.perStep()/minLaunches) {
 		return
 	}
 	hostNs, busyNs := c.hostLaunchNs().perStep(), c.busyNs().perStep()
@@ -108,6 +109,36 @@ func checkLaunchBound(c *Case, out *Findings) {
 	}
 }
 
+// launching is the idle time in which the host launches, by step; in a capture without steps less the calls that are a
+// start's, and what is captured into a graph.
+func (c *Case) launching() *tally {
+	s := c.starved()
+	t := s.of(facts.CauseLaunch)
+	if !c.wholeCapture() {
+		return t
+	}
+	out := c.newTally()
+	for i, ns := range t.byStep {
+		out.byStep[i] = ns
+	}
+	captures, from := c.Facts.GraphCaptures(), c.Steps.Window().StartNs
+	for _, gaps := range s.gaps {
+		for _, ns := range c.Facts.IdleInLongCalls(gaps) {
+			out.add(from, -float64(ns)/s.devices)
+		}
+		for _, g := range gaps {
+			for _, x := range captures[g.Thread].Clip(g.Span) {
+				c.Facts.HostDoing(g.Thread, x, func(cause facts.Cause, span interval.Span) {
+					if c.Facts.CauseText(cause) == facts.CauseLaunch && span.LenNs() < facts.LongCallNs {
+						out.add(from, -float64(span.LenNs())/s.devices)
+					}
+				})
+			}
+		}
+	}
+	return out
+}
+
 // launches is, by step, how many pieces of work the host issued one by one and how long its kernels took; and the
 // durations of those kernels.
 func (c *Case) launches() (n, ns *tally, durs []int64) {
@@ -126,13 +157,14 @@ func (c *Case) launches() (n, ns *tally, durs []int64) {
 	return n, ns, durs
 }
 
-// hostLaunchNs is the time that the host spends in launch calls and ordinary pauses, by step.
+// hostLaunchNs is the time that the host spends in launch calls and ordinary pauses, by step; in a capture without
+// steps less the calls that are a start's.
 func (c *Case) hostLaunchNs() *tally {
 	t := c.newTally()
 	th := c.feeder()
 	for _, step := range c.Steps.Steady() {
 		c.Facts.HostDoing(th, step, func(cause facts.Cause, s interval.Span) {
-			if c.Facts.CauseText(cause) == facts.CauseLaunch {
+			if c.Facts.CauseText(cause) == facts.CauseLaunch && !(c.wholeCapture() && s.LenNs() >= facts.LongCallNs) {
 				t.add(s.StartNs, float64(s.LenNs()))
 			}
 		})

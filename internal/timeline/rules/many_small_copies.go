@@ -10,7 +10,7 @@ var manySmallCopies = Rule{
 	ID:    "many_small_copies",
 	Title: "Many small copies between host and GPU",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 Dozens of small copies between host and GPU in every step. Each costs a call on the host and some microseconds on
 the GPU, whatever its size; one copy of all the data would cost little more than one of them.
@@ -18,7 +18,7 @@ the GPU, whatever its size; one copy of all the data would cost little more than
 A copy is small if it takes the GPU at most 10 µs, about as long as its call takes the host. The rule counts such
 copies to the device, and back where the host does not wait for each (that belongs to host_sync), by the time in
 which the GPU did nothing else or waited for the host to issue them. Threshold: 10 copies per step and 2 % of the
-step.`,
+step; in a capture without steps 100 copies.`,
 	Limits: `
 Copies within the GPU are not counted. Only the program knows whether the copies can be merged.`,
 	Fix: `
@@ -57,7 +57,8 @@ func checkManySmallCopies(c *Case, out *Findings) {
 	}
 	idle := c.idleBefore(calls)
 	atMost := sum.exposed.perStep() + idle.perStep()
-	if !sum.n.usual() || sum.n.median() < minSmallCopies || atMost < minIdleShare*c.StepNs {
+	if !sum.n.usual() || sum.n.median() < minSmallCopies || !c.again(sum.n.perStep()/minSmallCopies) ||
+		atMost < minIdleShare*c.StepNs {
 		return
 	}
 	f := out.Add(0.7, atMost, "%s small copies per step, %s in all, cost up to %s of %s",

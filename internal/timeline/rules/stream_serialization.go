@@ -14,7 +14,7 @@ var streamSerialization = Rule{
 	ID:    "stream_serialization",
 	Title: "Streams serialize instead of running concurrently",
 	Since: "0.2",
-	Needs: []Need{needWork, needCalls, needSteps},
+	Needs: []Need{needWork, needCalls},
 	Doc: `
 Kernels are spread over two or more streams of a GPU and could run concurrently, but hardly ever do: one stream's
 work begins where the other's ends, again and again, although it was queued long before. Waits between the streams
@@ -69,7 +69,8 @@ func checkStreamSerialization(c *Case, out *Findings) {
 		couldNs := sumNs - maxNs
 		overlapped := sumNs - interval.Union(all).TotalNs()
 		turns, queued := c.turns(busy)
-		if float64(overlapped) > maxOverlap*float64(couldNs) || turns < minTurns || 2*queued < turns {
+		if float64(overlapped) > maxOverlap*float64(couldNs) || turns < minTurns || !c.again(turns) ||
+			2*queued < turns {
 			continue
 		}
 		waits := c.streamWaits()

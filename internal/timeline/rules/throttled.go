@@ -15,7 +15,7 @@ var throttled = Rule{
 	ID:       "throttled",
 	Title:    "Clock throttling: the GPU runs below its highest clock",
 	Since:    "0.2",
-	Needs:    []Need{needWork, needSteps, needClocks},
+	Needs:    []Need{needWork, needClocks},
 	Standing: CostsElse,
 	Doc: `
 While the GPU computes, its SM clock is well below the highest in this capture, or a counter reports throttling by

@@ -166,6 +166,9 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 		if rest == 0 {
 			continue
 		}
+		if c.wholeCapture() {
+			rest = min(rest, longWorkNs) // longer is work of the host, which goes on without the wait
+		}
 		k.drained.add(w.EndNs, 1)
 		k.waited.add(w.EndNs, float64(w.LenNs()))
 		k.restart.add(w.EndNs, rest)

@@ -1,0 +1,62 @@
+package changes
+
+import "lacuna/internal/timeline/replay"
+
+// keepOrder makes up for waits of the host that are dropped: work that a thread issues behind one to another stream
+// waits, on the device, for what the host waited for, as with cudaStreamWaitEvent. Else work that depends on other work
+// would run beside it.
+func keepOrder(e *replay.Edit, dropped map[int32]bool) {
+	if len(e.Lanes) < 2 {
+		return
+	}
+	last := make([]int32, len(e.Lanes)) // of each lane, the work issued last
+	for i := range last {
+		last[i] = -1
+	}
+	fences := make(map[int32]*fence) // by thread
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if dropped[int32(i)] {
+			if k := latest(e, last, c); k >= 0 {
+				fences[c.Thread] = &fence{k, make(map[int32]bool)}
+			}
+			continue
+		}
+		for k := c.First; k < c.First+c.N; k++ {
+			w := &e.Works[k]
+			if w.Dropped {
+				continue
+			}
+			if f := fences[c.Thread]; f != nil && !f.seen[w.Lane] {
+				f.seen[w.Lane] = true
+				if before := &e.Works[f.work]; before.Lane != w.Lane &&
+					(w.Needs < 0 || endNs(e, w.Needs) < endNs(e, f.work)) {
+					w.Needs = f.work
+				}
+			}
+			last[w.Lane] = k
+		}
+	}
+}
+
+// A fence is what the host waited for, and the streams that have had work since.
+type fence struct {
+	work int32
+	seen map[int32]bool
+}
+
+// latest is, of the work issued last to the streams that a call waits for, what was recorded to end last; -1: none.
+func latest(e *replay.Edit, last []int32, c *replay.Call) int32 {
+	if c.Wait == replay.WaitStream && c.WaitOn >= 0 {
+		return last[c.WaitOn]
+	}
+	out := int32(-1)
+	for _, k := range last {
+		if k >= 0 && (out < 0 || endNs(e, k) > endNs(e, out)) {
+			out = k
+		}
+	}
+	return out
+}
+
+func endNs(e *replay.Edit, k int32) int64 { return e.Works[k].StartNs + e.Works[k].DurNs }
