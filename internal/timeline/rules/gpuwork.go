@@ -136,10 +136,10 @@ func (c *Case) kernelName(row int32) model.StringID {
 	return c.Trace.Kernels.Name[c.work().Row[row]]
 }
 
-// blocks is the grid of a kernel in blocks and the threads of a block; 0, 0: not recorded.
+// blocks is the grid of a kernel in blocks and the threads of a block; 0, 0: not recorded, or no kernel.
 func (c *Case) blocks(row int32) (grid, block int64) {
 	k, i := &c.Trace.Kernels, c.work().Row[row]
-	if len(k.GridX) == 0 || len(k.BlockX) == 0 {
+	if !c.isKernel(row) || len(k.GridX) == 0 || len(k.BlockX) == 0 {
 		return 0, 0
 	}
 	return volume(k.GridX[i], k.GridY, k.GridZ, i), volume(k.BlockX[i], k.BlockY, k.BlockZ, i)
