@@ -19,9 +19,8 @@ allocator calls them in the first steps only. They return in every step when emp
 vary so that no cached block fits, or when a program allocates by hand.
 
 The rule counts such calls in at least half of the steps, on threads that feed a GPU. The fix saves at most what the
-host spends in them and until the GPU has work again, and at most what the GPU waits for the host: the smaller of the
-two must be 2 % of the step. Where the calls themselves take less than that, replay decides: the finding is listed if
-its fix gains 2 % of the step.`,
+host spends in them and until the GPU has work again, and at most what the GPU waits for the host. The calls must take 2 %
+of the step.`,
 	Limits: `
 Calls in start-up steps, and calls in stalled steps only, are not counted. The allocator's host work around the
 calls is not either. Allocations without releases are memory_growth's.`,
@@ -65,7 +64,7 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 		places.add(c.place(int32(i)), t.Calls.StartNs[i], ns)
 	}
 	atMost := min(spent.perStep()+restart.perStep(), s.total.perStep())
-	if !n.usual() || atMost < minIdleShare*c.StepNs {
+	if !n.usual() || min(spent.perStep(), atMost) < minIdleShare*c.StepNs {
 		return
 	}
 	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends "+
@@ -74,6 +73,5 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 	f.Because("calls that allocate or free memory in the steps", places.rows(4)...)
 	f.Because(fmt.Sprintf("the GPU is idle %s per step while the host is inside them, %s per step in all while it "+
 		"waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
-	f.Faint = spent.perStep() < minIdleShare*c.StepNs
 	f.Repair("drop-allocs")
 }
