@@ -83,8 +83,8 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// TestNegligible: values are read, which costs 2.5 % of the step with the work to read them and gains under 2 %. The finding
-// is kept apart, so that who asks for the rule is not told that it found nothing.
+// TestNegligible: values are read, which costs 2.5 % of the step with the work to read them and gains under 2 %. The
+// finding is kept apart, so that who asks for the rule is not told that it found nothing.
 func TestNegligible(t *testing.T) {
 	var b strings.Builder
 	for i := range 16 {

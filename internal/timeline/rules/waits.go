@@ -197,8 +197,9 @@ func (k *waitCost) hostNs() float64 {
 	return k.waited.perStep() + k.behind.perStep() + k.copied.perStep()
 }
 
-// atMost is what a step can be shorter by without the waits: what the host gains, with what it does to make them, but no
-// more than the device waits for it, and the copies. What the host does until the device has work again it does anyway.
+// atMost is what a step can be shorter by without the waits: what the host gains, with what it does to make them, but
+// no more than the device waits for it, and the copies. What the host does until the device has work again it does
+// anyway.
 func (k *waitCost) atMost() float64 {
 	idle := k.waited.c.starved().total.perStep()
 	host := k.waited.perStep() + k.behind.perStep() + k.lead.perStep()
