@@ -41,6 +41,10 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 			unpriced(&f, x, &report.NoGain{Kind: report.NotReplayed,
 				Reason: "the capture cannot be replayed"})
 		}
+		if x.Faint {
+			out.Negligible = append(out.Negligible, f)
+			continue
+		}
 		out.Findings = append(out.Findings, f)
 	}
 	return nil

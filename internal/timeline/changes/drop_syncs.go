@@ -16,11 +16,11 @@ var dropSyncs = Change{
 	Syntax: "drop-syncs[:REGEX]",
 	Title:  "the host no longer waits for the device",
 	Doc: `Synchronizing calls return at once; what is issued behind them to other streams still waits for what they waited
-for, on the device. A small copy to the host that a synchronization waited for (.item(),
-.cpu()) is left out with it. So is host work right after the wait that is far longer than the thread's usual pause:
-it worked on the value, unless it is in a range that begins after the wait. The kernels that computed the value
-stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the range or
-operator around them; large-reads selects the waits for copies of over 64 KiB to the host. In a capture without steps
+for, on the device. A small copy to the host that a synchronization waited for (.item(), .cpu()) is left out with it.
+So is host work right after such a wait that is far longer than the thread's usual pause: it worked on the value,
+unless it is in a range that begins after the wait, or takes over 1 ms for less than 4 KiB. The kernels that computed
+the value stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the
+range or operator around them; large-reads selects the waits for copies of over 64 KiB to the host. In a capture without steps
 no host work goes, and waits for copies of over 64 KiB to the host stay: they may bring the program's results, which it
 works on.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
@@ -126,11 +126,14 @@ func readsData(e *replay.Edit, i int32) bool {
 	return int(row) < len(bytes) && bytes[row] > smallCopyBytes
 }
 
-// dropBehind takes the host work between a wait and the next call of its thread away, if it is far longer than a
-// usual pause.
+// dropBehind takes the host work between a wait for data and the next call of its thread away, if it is far longer than
+// a usual pause.
 func (v *values) dropBehind(i int32, next []int32) {
 	e, k := v.e, next[i]
 	if k < 0 || e.Calls[k].Pred != i {
+		return
+	}
+	if bytes := v.brought(i); bytes == 0 || bytes < minDataBytes && e.Calls[k].GapNs > shortWorkNs {
 		return
 	}
 	usual := v.usual(e.Calls[i].Thread)
@@ -139,6 +142,26 @@ func (v *values) dropBehind(i int32, next []int32) {
 		e.DropGap(k, usual+own)
 		e.Assume("host work right after a wait worked on the value")
 	}
+}
+
+// shortWorkNs is the most host work on a number or a few: an interpreter prints, compares or logs them in less. Longer
+// work, such as compiling or making the next batch, is of another kind; where nothing was read none is on a value.
+const shortWorkNs = 1_000_000
+
+// brought is how many bytes a call that waits copied to the host, or the call before it that it waited for; 0: none.
+func (v *values) brought(i int32) int64 {
+	if v.prev == nil {
+		v.prev = v.e.PrevOnThread()
+	}
+	for _, k := range [2]int32{i, v.prev[i]} {
+		if k >= 0 && readsBack(v.e, k) {
+			bytes, row := v.e.Facts.Trace.Copies.Bytes, rowOf(v.e, v.e.Calls[k].First)
+			if int(row) < len(bytes) {
+				return bytes[row]
+			}
+		}
+	}
+	return 0
 }
 
 // ownWork is how much of the host work before a call lies in ranges that begin in it: that has a name of its own,
@@ -189,6 +212,7 @@ type values struct {
 	ordinary func(thread int32) int64
 	lanes    [][]int32
 	begin    map[int32][]interval.Span // ranges by thread and start; nil: not asked for yet
+	prev     []int32                   // of each call, the one of its thread before it; nil: not asked for yet
 	kernels  int
 }
 

@@ -20,10 +20,9 @@ allocator calls them in the first steps only. They return in every step when emp
 vary so that no cached block fits, or when a program allocates by hand.
 
 The rule counts such calls in at least half of the steps, on threads that feed a GPU. The fix saves at most what the
-host spends in them and until the GPU has work again, and at most what the GPU waits for the host: the smaller of the
-two must be 2 % of the step. Where the calls themselves take less than that, replay decides: the finding is listed if
-its fix gains 2 % of the step. In a capture without steps memory must be allocated again after it was freed, ten times
-or more: a program that allocates at its start and frees at its end is not meant.`,
+host spends in them and until the GPU has work again, and at most what the GPU waits for the host. The calls must take
+2 % of the step. In a capture without steps memory must be allocated again after it was freed, ten times or more: a
+program that allocates at its start and frees at its end is not meant.`,
 	Limits: `
 Calls in start-up steps, and calls in stalled steps only, are not counted. The allocator's host work around the
 calls is not either. Allocations without releases are memory_growth's.`,
@@ -75,7 +74,7 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 		places.add(c.place(int32(i)), t.Calls.StartNs[i], ns)
 	}
 	atMost := min(spent.perStep()+restart.perStep(), s.total.perStep())
-	if !n.usual() || !c.again(float64(back)) || atMost < minIdleShare*c.StepNs {
+	if !n.usual() || !c.again(float64(back)) || min(spent.perStep(), atMost) < minIdleShare*c.StepNs {
 		return
 	}
 	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends "+
@@ -84,7 +83,6 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 	f.Because("calls that allocate or free memory in the steps", places.rows(4)...)
 	f.Because(fmt.Sprintf("the GPU is idle %s per step while the host is inside them, %s per step in all while it "+
 		"waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))
-	f.Faint = spent.perStep() < minIdleShare*c.StepNs
 	f.Repair("drop-allocs")
 }
 

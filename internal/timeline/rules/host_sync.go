@@ -19,12 +19,11 @@ The rule counts synchronizing calls and blocking copies to the host, on threads 
 GPU was idle. A synchronization after a copy of over 64 KiB to the GPU belongs to that copy (pageable_copy); waits
 for copies of over 64 KiB to the host belong to excess_transfer, if that is reported (in a capture without steps they
 are never counted: they may be the program's results). The fix saves at most what the host gains by it (the waits, what
-it does to make them, the work right after a read of 4 KiB or more, and the time until the GPU has work again), and at
-most what the GPU waits for the host: the smaller of the two must be 2 % of the step. Where the waits themselves and
-the work after them are less than that, the replay decides: the finding is listed if its fix gains 2 % of the step by
-what follows. A host that is late anyway gains nothing, however often it synchronizes. In a capture without steps there
-must be ten such waits. The wait of a serving engine for the tokens of a decode step belongs to decode_host_gap, if
-that is reported.`,
+it does to make them, and the work right after a read of 4 KiB or more), and at most what the GPU waits for the host:
+the smaller of the two must be 2 % of the step. Where the waits alone are less than that, replay decides: the finding
+is listed if its fix gains 2 % of the step. A host that is late anyway gains nothing, however often it synchronizes. In
+a capture without steps there must be ten such waits. The wait of a serving engine for the tokens of a decode step
+belongs to decode_host_gap, if that is reported.`,
 	Limits: `
 The rule cannot know whether the value is needed: a loop that ends by it, or a gradient scaler that skips a step by
 it, must wait. Waits in stalled steps only belong to periodic_stall. Waits that end while other work is queued cost
@@ -53,7 +52,8 @@ func checkHostSync(c *Case, out *Findings) {
 	values := c.wholeCapture() || c.excess() != nil // what copies data back is not counted
 	k := c.costOf(func(w wait) bool { return !values || !readsData(w) })
 	atMost := k.atMost()
-	if !k.drained.usual() || !c.again(k.drained.perStep()) || atMost < minIdleShare*c.StepNs {
+	if !k.drained.usual() || !c.again(k.drained.perStep()) ||
+		min(atMost, k.hostNs()+k.lead.perStep()) < minIdleShare*c.StepNs {
 		return
 	}
 	idle := c.starved().total

@@ -57,6 +57,8 @@ const (
 	minLaunchShare = 0.05
 	// minLaunches is how many launches a step are many: fewer are not cured by a graph.
 	minLaunches = 10
+	// manyLaunches is how many launches are many where the turn of a loop has few: a graph can hold several turns.
+	manyLaunches = 50
 	// shortKernelNs is what peers call a short kernel (TraceLens and nsys-ai: 10 µs): about what a launch takes the
 	// host.
 	shortKernelNs = 10_000
@@ -72,7 +74,8 @@ func checkLaunchBound(c *Case, out *Findings) {
 		return
 	}
 	launches, kernelNs, durs := c.launches()
-	if launches.median() < minLaunches || !c.again(launches.perStep()/minLaunches) {
+	all := launches.perStep() / c.PerStep
+	if launches.median() < minLaunches && all < manyLaunches || !c.again(launches.perStep()/minLaunches) {
 		return
 	}
 	hostNs, busyNs := c.hostLaunchNs().perStep(), c.busyNs().perStep()
@@ -92,9 +95,8 @@ func checkLaunchBound(c *Case, out *Findings) {
 		confidence = 0.9
 	}
 	f := out.Add(confidence, min(atMost, s.total.perStep()),
-		"Launch-bound: the host launches %s kernels and copies per step too slowly; the GPU is idle %s of %s "+
-			"between them",
-		number(launches.perStep()), ms(launching.perStep()), ms(c.StepNs))
+		"Launch-bound: the host launches %s per step too slowly; the GPU is idle %s of %s between them",
+		several(launches.perStep(), "kernel or copy", "kernels and copies"), ms(launching.perStep()), ms(c.StepNs))
 	f.Because(fmt.Sprintf("half of the kernels take less than %s; all kernels %s per step; launching them takes "+
 		"the host %s per step",
 		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)

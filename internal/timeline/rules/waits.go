@@ -25,7 +25,7 @@ type wait struct {
 	copyCall int32 // the call that copied, of reads
 	purpose  purpose
 	bytes    int64 // copied
-	leadNs   int64 // of host work to make it: before it and before its copy, each at most maxLeadNs
+	leadNs   int64 // of the host to make it: its copy's call, and the work before both, each at most maxLeadNs
 }
 
 // smallBytes is up to which size a copy moves a value and not data: PyTorch and CUDA stage copies of
@@ -80,7 +80,7 @@ func (c *Case) waits() []wait {
 			leadNs: leadNs}
 		switch row := issued[i]; {
 		case row >= 0 && c.Facts.Work().Kind[row] == facts.WorkCopy:
-			st.copy, st.wait, st.lead = row, -1, leadNs
+			st.copy, st.wait, st.lead = row, -1, leadNs+w.LenNs()
 			if kind := c.copyKind(row); cause == facts.CauseCopyCall && kind == model.CopyDtoH {
 				w.purpose, w.bytes, w.copyCall = waitRead, c.copyBytes(row), w.call
 				st.wait = int32(len(out))
@@ -142,18 +142,18 @@ func (c *Case) place(call int32) string {
 type waitCost struct {
 	count, drained *tally // how many waits, and how many left the device with nothing queued
 	// the host in them; its work right behind reads, and to the next launch, with the device idle
-	waited, behind, restart *tally
-	lead                    *tally // of the host before reads, which it does for them
-	copied                  *tally // the device in the copies that were waited for, with nothing else on it
-	places                  *groups
-	reads, all              float64
-	lasts                   map[int32]bool // calls that end a wait that reads
+	waited, behind *tally
+	lead           *tally // of the host before reads, which it does for them
+	copied         *tally // the device in the copies that were waited for, with nothing else on it
+	places         *groups
+	reads, all     float64
+	lasts          map[int32]bool // calls that end a wait that reads
 }
 
 // costOf adds up the waits that want picks. Those behind which the device has work cost nothing.
 func (c *Case) costOf(want func(w wait) bool) *waitCost {
 	k := &waitCost{count: c.newTally(), drained: c.newTally(), waited: c.newTally(), behind: c.newTally(),
-		restart: c.newTally(), lead: c.newTally(), copied: c.newTally(), places: c.newGroups(),
+		lead: c.newTally(), copied: c.newTally(), places: c.newGroups(),
 		lasts: make(map[int32]bool)}
 	s := c.starved()
 	calls := make(map[int32]bool)
@@ -171,7 +171,6 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 		}
 		k.drained.add(w.EndNs, 1)
 		k.waited.add(w.EndNs, float64(w.LenNs()))
-		k.restart.add(w.EndNs, rest)
 		k.places.add(c.place(w.call), w.EndNs, float64(w.LenNs()))
 		k.all++
 		if w.purpose == waitRead {
@@ -201,10 +200,11 @@ func (k *waitCost) hostNs() float64 {
 	return k.waited.perStep() + k.behind.perStep() + k.copied.perStep()
 }
 
-// atMost is what a step can be shorter by without the waits: what the host gains, with what it does to make them and
-// until the device has work again, but no more than the device waits for it, and the copies.
+// atMost is what a step can be shorter by without the waits: what the host gains, with what it does to make them, but
+// no more than the device waits for it, and the copies. What the host does until the device has work again it does
+// anyway.
 func (k *waitCost) atMost() float64 {
 	idle := k.waited.c.starved().total.perStep()
-	host := k.waited.perStep() + k.behind.perStep() + k.restart.perStep() + k.lead.perStep()
+	host := k.waited.perStep() + k.behind.perStep() + k.lead.perStep()
 	return min(host, idle) + k.copied.perStep()
 }
