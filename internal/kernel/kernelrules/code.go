@@ -31,9 +31,14 @@ func (c *Case) scattered() (all scattered) {
 	if executed == nil || asked == nil || ideal == nil {
 		return all
 	}
+	working := k.Counts("thread_inst_executed_true")
 	var named, understood float64
 	for first, body := range functions(k) {
-		for i, random := range randomAccesses(body, executed[first:first+len(body)]) {
+		n := accessCounts{executed[first : first+len(body)], asked[first : first+len(body)], nil}
+		if working != nil {
+			n.lanes = working[first : first+len(body)]
+		}
+		for i, random := range randomAccesses(body, n) {
 			at := first + i
 			named += executed[at]
 			if body[i].Name != "" {
@@ -65,19 +70,37 @@ func (c *Case) waitsForScattered() bool {
 		c.stalls("long_scoreboard", "lg_throttle") >= waitsForMemory
 }
 
-// walksRow is how many accesses there are for each loaded index from which it names a row that is walked.
-const walksRow = 4
+const (
+	// walksRow is how many accesses there are for each loaded index from which it names a row that is walked.
+	walksRow = 4
+	// sharedIndex is the share of the sectors of different values under which lanes load the same one: a row that they
+	// walk together
+	sharedIndex = 0.5
+)
+
+// accessCounts are counts by instruction: by warps, the sectors that were asked for, and lanes that worked; nil: not
+// collected.
+type accessCounts struct{ executed, asked, lanes []float64 }
+
+// shared says that a load brings many lanes the same value.
+func (n accessCounts) shared(i int, load cubin.Instruction) bool {
+	if n.lanes == nil || !(n.executed[i] > 0) {
+		return false
+	}
+	different := n.lanes[i] / n.executed[i] * float64(load.Bytes) / sectorBytes // sectors, if they lie side by side
+	return different >= 2 && n.asked[i]/n.executed[i] < sharedIndex*different
+}
 
 // randomAccesses says of each instruction of a function whether it is a scattered access: its address is a hash of
-// something, or has a fresh index in it, one that is loaded about as often as it is used.
-func randomAccesses(body []cubin.Instruction, executed []float64) []bool {
+// something, or has a fresh index in it, one that each lane loads, about as often as it is used.
+func randomAccesses(body []cubin.Instruction, n accessCounts) []bool {
 	trail := cubin.Trace(body)
 	random := make([]bool, len(body))
 	uses := make(map[int32]float64) // of loaded values, by accesses
 	for i, in := range body {
 		if global(in) {
 			for _, f := range trail.Feeds[i] {
-				uses[f] += executed[i]
+				uses[f] += n.executed[i]
 			}
 		}
 	}
@@ -88,8 +111,8 @@ func randomAccesses(body []cubin.Instruction, executed []float64) []bool {
 		random[i] = trail.Address[i]&cubin.FromLoad == 0 // a hash
 		for _, f := range trail.Feeds[i] {
 			const index = 4 // bytes, of the smallest kind: a wide load brings several
-			values := executed[f] * max(1, float64(body[f].Bytes)/index)
-			random[i] = random[i] || uses[f] <= walksRow*values
+			values := n.executed[f] * max(1, float64(body[f].Bytes)/index)
+			random[i] = random[i] || uses[f] <= walksRow*values && !n.shared(int(f), body[f])
 		}
 	}
 	return random

@@ -20,7 +20,8 @@ are issued in under 60 % of the cycles.
 The time after the fix is what the pipes need with the gaps filled; at worst only the waiting itself goes.`,
 	Limits: `
 Every kernel has some Wait stalls; kernels of a few µs show up to 28 %. More warps help as much as more independent
-chains: if occupancy is low and more would fit, low_occupancy says so.`,
+chains: if occupancy is low and more would fit, low_occupancy says so. More
+than 8 instructions in the place of one are never assumed.`,
 	Fix: `
 Work on several independent values at once (instruction-level parallelism), so that one chain fills the gaps of
 another:

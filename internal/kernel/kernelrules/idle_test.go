@@ -111,20 +111,30 @@ func TestRandomAccesses(t *testing.T) {
 		what string
 		code []line
 		want string
+		same bool // lanes load one index
 	}{
-		{"a[index[i]]", []line{all("S2R", 1), all("LDG", 2, 1), all("LDG", 3, 2)}, "[false false true]"},
-		{"an atomic there", []line{all("S2R", 1), all("LDG", 2, 1), all("REDG", 0, 2, 5)}, "[false false true]"},
-		{"a store there", []line{all("S2R", 1), all("LDG", 2, 1), all("STG", 0, 2, 5)}, "[false false true]"},
+		{"a[index[i]]", []line{all("S2R", 1), all("LDG", 2, 1), all("LDG", 3, 2)}, "[false false true]", false},
+		{"a[row[warp] + 16 * lane]", []line{all("S2R", 1), all("LDG", 2, 1), all("LDG", 3, 2)},
+			"[false false false]", true},
+		{"an atomic there", []line{all("S2R", 1), all("LDG", 2, 1), all("REDG", 0, 2, 5)}, "[false false true]", false},
+		{"a store there", []line{all("S2R", 1), all("LDG", 2, 1), all("STG", 0, 2, 5)}, "[false false true]", false},
 		{"a row that an index names, walked", []line{all("S2R", 1), all("LDG", 2, 1),
 			in(all("IADD3", 2, 2), 1000, 32), in(all("LDG", 3, 2), 1000, 32), branch(2, 1000, 32, 29, 0)},
-			"[false false false false false]"},
+			"[false false false false false]", false},
 		{"single values in the order of a row that is walked", []line{all("S2R", 1), all("LDG", 2, 1),
 			in(all("IADD3", 2, 2), 1000, 32), in(all("LDG", 3, 2), 1000, 32), in(all("LDG", 4, 3), 1000, 32),
-			branch(2, 1000, 32, 29, 0)}, "[false false false false true false]"},
-		{"rows of a matrix", []line{all("S2R", 1), all("IMAD", 2, 1, 7), all("LDG", 3, 2)}, "[false false false]"},
+			branch(2, 1000, 32, 29, 0)}, "[false false false false true false]", false},
+		{"rows of a matrix", []line{all("S2R", 1), all("IMAD", 2, 1, 7), all("LDG", 3, 2)}, "[false false false]", false},
 	} {
 		body, counts := listing(c.code)
-		if got := fmt.Sprint(randomAccesses(body, counts.warps)); got != c.want {
+		sectors := make([]float64, len(body)) // indices lie side by side
+		for i := range sectors {
+			sectors[i] = counts.lanes[i] * 4 / sectorBytes
+			if c.same {
+				sectors[i] = counts.warps[i]
+			}
+		}
+		if got := fmt.Sprint(randomAccesses(body, accessCounts{counts.warps, sectors, counts.working})); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
 	}

@@ -14,7 +14,9 @@ With more blocks the work for the whole chip (DRAM, L2, all instructions) stays 
 the fix is what the busiest resource needs; at worst the same work is spread over all SMs at today's rate. The
 prediction is in between.`,
 	Limits: `
-A grid can be small because there is no more work: then run several such kernels at once, in streams or a graph. A
+A grid can be small because there is no more work: then run several such kernels at once, in streams or a graph. Where
+fewer than one SM in 16 has a block and its threads wait at barriers (the last step of a sum, a sort in one block), few
+blocks may be meant: confidence is 0.4, and the range goes up to no gain. More than 16 times as fast is never assumed. A
 grid of one block or more per SM that leaves SMs half empty does not count.`,
 	Fix: `
 Give each thread less work and launch more blocks, at least one per SM:
@@ -27,7 +29,10 @@ Split a GEMM with a long inner dimension along it (split-K); use several blocks 
 	Check:     checkSmallGrid,
 }
 
-const mostIdle = 0.5 // of the SMs have a block
+const (
+	mostIdle = 0.5 // of the SMs have a block
+	fewMeant = 0.4 // confidence where so few blocks may be meant
+)
 
 func checkSmallGrid(c *Case, out *Findings) {
 	grid, sms := c.grid(), c.sms()
@@ -52,5 +57,13 @@ func checkSmallGrid(c *Case, out *Findings) {
 		r.wait = math.Sqrt(spread * math.Min(spread, most))
 	}
 	r.high = math.Min(1, spread*tailLeft)
+	if spread < atMost { // beyond what any kernel was seen to gain
+		r.low, r.wait, r.high = atMost/2, math.Max(r.wait, atMost), math.Max(r.high, 4*atMost)
+		if c.mix("BAR") > 0 || c.stall("barrier") > 0 {
+			f.Confidence, r.high = fewMeant, 1
+			f.Because("its threads wait for each other at barriers: one that sums up or orders what others left has few " +
+				"blocks by intention, and cannot simply have more")
+		}
+	}
 	c.expect(f, r)
 }

@@ -24,7 +24,8 @@ full line of 128 bytes.`,
 	Limits: `
 Loads, stores and atomics whose addresses come from loaded data (a linked list, a gather of single values, a
 histogram of many bins) or from a hash are left out: their spread is inherent, and is mentioned only. A row that is
-found by an index and then walked (more than four accesses for each index) is not such an access. This is read from
+found by an index and then walked (more than four accesses for each index, or by lanes that share the index) is not
+such an access. This is read from
 the machine code; of a report without it (a CSV) nothing is priced, and the confidence is under a half. Values are not
 followed through shared memory or called functions.
 Reports of 2020.3 count sectors differently; older ones have none. The prediction assumes that every sector can be
