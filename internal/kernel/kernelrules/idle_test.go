@@ -124,7 +124,8 @@ func TestRandomAccesses(t *testing.T) {
 		{"single values in the order of a row that is walked", []line{all("S2R", 1), all("LDG", 2, 1),
 			in(all("IADD3", 2, 2), 1000, 32), in(all("LDG", 3, 2), 1000, 32), in(all("LDG", 4, 3), 1000, 32),
 			branch(2, 1000, 32, 29, 0)}, "[false false false false true false]", false},
-		{"rows of a matrix", []line{all("S2R", 1), all("IMAD", 2, 1, 7), all("LDG", 3, 2)}, "[false false false]", false},
+		{"rows of a matrix", []line{all("S2R", 1), all("IMAD", 2, 1, 7), all("LDG", 3, 2)}, "[false false false]",
+			false},
 	} {
 		body, counts := listing(c.code)
 		sectors := make([]float64, len(body)) // indices lie side by side

@@ -20,8 +20,8 @@ idle: compilers often replace a short branch by a predicate.
 Where the machine code is in the report, the rule says what parts the lanes. Branches on the thread's index or on a
 loaded kind can be fixed. Loops that lanes leave at different times by loaded lengths can be balanced or sorted:
 confidence is lower, and nothing is priced where warps wait for loads whose addresses follow from data, since full
-warps wait for as many sectors. Loops whose end is found on the way (rejection, iteration until convergence) are said
-to be uneven, without a time and with a confidence of 0.3.
+warps wait for as many sectors. Loops whose end is found on the way (rejection, iteration until convergence) are reported
+as uneven, without a time and with a confidence of 0.3.
 
 If instruction issue limits the kernel (60 % or more), the time falls with the instructions that full warps save.
 Otherwise the kernel waits as well, as a tree reduction does at its barriers, and the fix is another structure:
