@@ -55,19 +55,22 @@ func (f *Facts) Unseen() []Unseen {
 	})
 }
 
-// blockedIn is for how long of a span the thread that made a call was in calls that wait for the device.
+// blockedIn is for how long of a span the thread that made a call was in calls that wait for the device. It asks for
+// nothing that needs steps: these ask for it.
 func (f *Facts) blockedIn(call int32, s interval.Span) int64 {
-	h := threadAt(f.hostThreads(), f.Trace.Calls.Thread[call])
-	if h == nil {
-		return 0
-	}
-	causes, ns := f.CallCauses(), int64(0)
-	for i := firstEndingAfter(h.calls, s.StartNs); i < len(h.calls) && h.calls[i].StartNs < s.EndNs; i++ {
-		if k := CauseKind(causes[h.callRow[i]]); k == causeSync || k == causeCopyCall {
-			ns += h.calls[i].Clip(s).LenNs()
+	c, causes := &f.Trace.Calls, f.CallCauses()
+	var in []interval.Span
+	for i := range c.Len() {
+		if c.StartNs[i] >= s.EndNs {
+			break
+		}
+		if k := CauseKind(causes[i]); c.Thread[i] == c.Thread[call] && (k == causeSync || k == causeCopyCall) {
+			if x := (interval.Span{StartNs: c.StartNs[i], EndNs: c.EndNs(i)}).Clip(s); x.LenNs() > 0 {
+				in = append(in, x)
+			}
 		}
 	}
-	return ns
+	return interval.Union(in).TotalNs()
 }
 
 // unseenUntil is when the last work from before the capture ended, and how long that was unseen; false: there is none.
