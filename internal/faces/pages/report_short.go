@@ -53,11 +53,15 @@ func shortBudget(r *report.Report) []page.Block {
 		if !ok {
 			continue
 		}
-		causes := 0
+		causes, hidden := 0, false
 		var parts []page.Part
 		for _, p := range b.Parts {
-			if p.Inner {
-				if causes++; causes > shortCauses || p.Value < worthARow*b.Total.Value {
+			switch {
+			case p.Deeper && (hidden || p.Value < worthARow*b.Total.Value):
+				continue
+			case p.Inner && !p.Deeper:
+				causes++
+				if hidden = causes > shortCauses || p.Value < worthARow*b.Total.Value; hidden {
 					continue
 				}
 			}
@@ -144,13 +148,13 @@ func shortTrust(r *report.Report) []page.Block {
 		warned = append(warned, page.Sayf("%s x %s: %s", unit.FormatCount(l.Count), l.Code, lossWords(l.Code)))
 	}
 	for _, w := range c.Warnings {
-		warned = append(warned, page.T(strings.TrimSuffix(w, ".")))
+		warned = append(warned, page.T(w))
 	}
 	read := trustWords(c)
 	if len(warned) > 0 {
-		read = page.Sayf("%s events were read. %s.", page.Num(unit.FormatCount(c.Events)), warned[0])
+		read = page.Sayf("%s events were read. %s", page.Num(unit.FormatCount(c.Events)), page.Sentence(warned[0]))
 		if c.Dropped > 0 {
-			read = page.Sayf("%s %s.", trustWords(c), warned[0])
+			read = page.Sayf("%s %s", trustWords(c), page.Sentence(warned[0]))
 		}
 	}
 	switch n := len(warned) - 1; {

@@ -71,7 +71,7 @@ func checkHostBound(c *Case, out *Findings) {
 	}
 	atMost := total - c.claimed(out, &inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync,
 		&excessTransfer, &graphCapture)
-	if atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < all {
+	if len(named) == 0 || atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < all {
 		return
 	}
 	slices.SortFunc(named, func(a, b string) int {

@@ -95,3 +95,27 @@ func TestDocuments(t *testing.T) {
 		t.Error("All is not in order of ID")
 	}
 }
+
+// Every rule bears captures in which next to nothing happens.
+func TestRulesBearNothing(t *testing.T) {
+	for _, events := range []string{
+		"",
+		"call c1 1us+2us cudaLaunchKernel\nkernel c1 0us+0us k",
+		"kernel 0us+0us k",
+		"copy HtoD pageable->device 0us+0us",
+		"step 0us+0us\nstep 0us+0us\ncall c1 0us+0us cudaLaunchKernel\nkernel c1 0us+0us k",
+		"call 0us+0us cudaDeviceSynchronize",
+		"op x1 0us+0us aten::mm",
+	} {
+		trace, err := evtext.Parse(events)
+		if err != nil {
+			t.Fatalf("%q: %v", events, err)
+		}
+		f := facts.Of(trace)
+		steps, err := f.Steps()
+		if err != nil {
+			t.Fatal(err)
+		}
+		Run(NewCase(f, steps), All) // does not panic
+	}
+}
