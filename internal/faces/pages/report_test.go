@@ -175,6 +175,20 @@ func TestReportShort(t *testing.T) {
 	}
 }
 
+// A finding without a price that concerns much stands in its place in the short form too.
+func TestReportShortUnpriced(t *testing.T) {
+	r := sampleReport()
+	r.Findings = append(r.Findings[:1:1], report.Finding{Rule: "worker_bound", Title: "Workers are late", GainHighMs: 9,
+		NoGain: &report.NoGain{Kind: report.ReplayOff, Reason: "a long story"}})
+	text := textOf(t, Report(r, sampleAdvice, Detail{Short: true}), page.Layout{Width: 100})
+	for _, want := range []string{"2 not priced: Workers are late [worker_bound]",
+		"saves at most 9.00 ms; the gain is unknown (-v shows why)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+}
+
 // The text of an empty report says that there is nothing.
 func TestReportEmpty(t *testing.T) {
 	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text,

@@ -347,9 +347,10 @@ func (f *Facts) nextMarkNs(s *Steps, i int) int64 {
 	return s.Markers[i].EndNs
 }
 
-// lastWorks notes for each step the end of the last GPU work that began in it, at most the step's.
+// lastWorks notes for each step the end of the last GPU work that began in it, at most the step's. What the next mark
+// launches before its first kernel, such as the copy of its inputs, is not of this step.
 func (f *Facts) lastWorks(s *Steps) {
-	w, e, step := f.Work(), s.Engine, 0
+	t, w, e, step := f.Trace, f.Work(), s.Engine, 0
 	for i := range e.Each {
 		e.Each[i].LastNs = s.All[i].StartNs
 	}
@@ -358,6 +359,10 @@ func (f *Facts) lastWorks(s *Steps) {
 			step++
 		}
 		if step < len(s.All) && s.All[step].Contains(start) {
+			if call := w.Call[i]; call != NoCall && step+1 < len(s.Markers) &&
+				t.Calls.StartNs[call] >= s.Markers[step+1].StartNs {
+				continue
+			}
 			e.Each[step].LastNs = min(max(e.Each[step].LastNs, w.EndNs[i]), s.All[step].EndNs)
 		}
 	}

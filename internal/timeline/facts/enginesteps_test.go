@@ -46,3 +46,30 @@ func TestEngineSteps(t *testing.T) {
 		return b.String()
 	})
 }
+
+// The copy of the next step's inputs, which runs before that step's first kernel, ends no step.
+func TestEngineStepEndsBeforeNextInputs(t *testing.T) {
+	trace, err := evtext.Parse(`
+range annotation 0us+50us step[DECODE bs=4]
+call c1 5us+5us cudaGraphLaunch
+graph c1 20us+30us
+range annotation 200us+50us step[DECODE bs=4]
+call c2 205us+5us cudaMemcpyAsync
+copy HtoD pinned->device c2 bytes=64 212us+2us
+call c3 215us+5us cudaGraphLaunch
+graph c3 230us+30us
+range annotation 400us+50us step[DECODE bs=4]
+call c4 405us+5us cudaGraphLaunch
+graph c4 430us+30us
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Of(trace).Steps()
+	if err != nil || s.Engine == nil || len(s.Engine.Each) < 2 {
+		t.Fatalf("no engine steps: %v", err)
+	}
+	if got := s.Engine.Each[0].LastNs; got != 50_000 {
+		t.Errorf("the first step's work ends at %d ns, want 50000", got)
+	}
+}
