@@ -1,5 +1,7 @@
 package facts
 
+import "slices"
+
 // A ChainLink is a kernel as a chain of pointwise work sees it.
 type ChainLink struct {
 	Kind     KernelKind
@@ -89,7 +91,8 @@ func (w *chainWalk) take(i int) (c Chain, done bool) {
 	l := &w.links[i]
 	switch n := len(w.members); {
 	case l.Bars:
-	case l.full() && n > 0 && l.asMany(&w.links[w.first]) && w.joined(w.members[n-1], i):
+	case l.full() && n > 0 && l.asMany(&w.links[w.first]) && w.joined(w.members[n-1], i) &&
+		(l.Kind.Strided || !w.reduced()):
 		w.members = append(append(w.members, w.pending...), i)
 		w.pending = w.pending[:0]
 		return Chain{}, false
@@ -102,7 +105,8 @@ func (w *chainWalk) take(i int) (c Chain, done bool) {
 	switch {
 	case l.Bars:
 	case l.full():
-		if i > 0 && lead == i && w.joined(i-1, i) && w.reduces(&w.links[i-1], float64(l.DurNs)/l.operands()) {
+		if i > 0 && lead == i && l.Kind.Strided && w.joined(i-1, i) &&
+			w.reduces(&w.links[i-1], float64(l.DurNs)/l.operands()) {
 			w.members = append(w.members, i-1)
 		}
 		w.members, w.first = append(w.members, i), i
@@ -112,15 +116,24 @@ func (w *chainWalk) take(i int) (c Chain, done bool) {
 	return c, done
 }
 
+// reduced says whether a reduction lies behind the last kernel on all elements. Its result comes back to all of them
+// only where the next one broadcasts it: the sums for gradients of biases, which lie between kernels too, do not.
+func (w *chainWalk) reduced() bool {
+	return slices.ContainsFunc(w.pending, func(i int) bool { return w.links[i].Kind.Class == ClassReduction })
+}
+
 // between says whether a link may lie between two kernels of the chain.
 func (w *chainWalk) between(l *ChainLink) bool {
 	if l.Kind.Class == ClassReduction {
 		first := &w.links[w.first]
 		return w.reduces(l, float64(first.DurNs)/first.operands())
 	}
-	pointwise := l.Kind.Class == ClassPointwise || l.Kind.Class == ClassCast
-	all := w.links[w.first].Elements
-	return pointwise && l.Elements > 0 && (float64(l.Elements) <= smallPart*float64(all) || l.Kind.Operands == 1)
+	if l.Kind.Class != ClassPointwise && l.Kind.Class != ClassCast || l.Elements == 0 {
+		return false
+	}
+	// what is small without a reduction before it is of another tensor
+	small := float64(l.Elements) <= smallPart*float64(w.links[w.first].Elements) && w.reduced()
+	return small || l.Kind.Operands == 1
 }
 
 // reduces says whether a reduction is of all elements, given what a pointwise kernel takes per tensor.
@@ -138,6 +151,7 @@ func (w *chainWalk) end() (Chain, bool) {
 	}
 	c := Chain{Links: members}
 	longest, most, perTensor, written := int64(0), 0.0, 0.0, 0.0
+	cast := int64(0) // a cast moves what is of another type once, in and out, and so does what it becomes part of
 	for _, i := range members {
 		l := &w.links[i]
 		if l.Kind.Class == ClassReduction {
@@ -149,6 +163,9 @@ func (w *chainWalk) end() (Chain, bool) {
 		}
 		c.Full++
 		longest, most = max(longest, l.DurNs), max(most, l.operands())
+		if l.Kind.Class == ClassCast {
+			cast = max(cast, l.DurNs)
+		}
 		per := float64(l.DurNs) / l.operands()
 		written += per
 		if l.Kind.Operands >= 2 && l.DurNs >= movingNs && (perTensor == 0 || per < perTensor) {
@@ -158,7 +175,7 @@ func (w *chainWalk) end() (Chain, bool) {
 	if c.Full < 2 {
 		return Chain{}, false
 	}
-	c.price(float64(longest), most, perTensor)
+	c.price(float64(longest), most, max(perTensor, float64(cast)/most))
 	c.WrittenNs = int64(written)
 	return c, true
 }

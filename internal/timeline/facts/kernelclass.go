@@ -37,6 +37,8 @@ type KernelKind struct {
 	Operands uint8
 	// PerThread is how many elements each thread of a pointwise kernel takes; 0: not known.
 	PerThread uint8
+	// Strided says of a pointwise kernel that its operands do not lie alike: one broadcasts, or is strided.
+	Strided bool
 	// RowLog2 is the length of the rows of a softmax, rounded up to a power of two, as its logarithm; 0: not known.
 	RowLog2 uint8
 }
@@ -176,6 +178,7 @@ func (k *KernelKind) softmax(low string) {
 func (k *KernelKind) pointwise(low string) {
 	k.Operands = pointerCount(low)
 	k.PerThread = perThread(low)
+	k.Strided = strings.Contains(low, "elementwise_kernel<") && !containsAny(low, "vectorized_", "unrolled_", "index_")
 	switch {
 	case containsAny(low, "bfloat16tofloat32_copy"):
 		k.Class, k.To = ClassCast, 4

@@ -56,7 +56,7 @@ func TestKindOfKernel(t *testing.T) {
 			"at::detail::Array<char*, 3> >(int)": {Class: ClassPointwise, Operands: 3, PerThread: 4},
 		"void at::native::elementwise_kernel<128, 4, " +
 			"at::native::gpu_kernel_impl_nocast<at::native::CUDAFunctor_add<c10::BFloat16> " +
-			">(at::TensorIteratorBase&)::{lambda(int)#1}>(int)": {Class: ClassPointwise, Operands: 3, PerThread: 4},
+			">(at::TensorIteratorBase&)::{lambda(int)#1}>(int)": {Class: ClassPointwise, Operands: 3, PerThread: 4, Strided: true},
 		"void at::native::elementwise_kernel_manual_unroll<128, 8, " +
 			"at::native::gpu_kernel_impl_nocast<at::native::(anonymous " +
 			"namespace)::batch_norm_calc_invstd(float)::{lambda(float)#1}>(int)": {Class: ClassPointwise, PerThread: 8},
@@ -72,7 +72,7 @@ func TestKindOfKernel(t *testing.T) {
 			"std::array<char *, (unsigned long)2>>(int, T2, T3)": {Class: ClassCast, To: 2, Operands: 2, PerThread: 8},
 		castToFloat: {Class: ClassCast, To: 4, Operands: 2, PerThread: 4},
 		"void at::native::elementwise_kernel<128, 4, " +
-			"at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#12}::operator()() const::{lambda(c10::BFloat16)#1}>(at::TensorIteratorBase&)>(int)": {Class: ClassMove, Operands: 2, PerThread: 4},
+			"at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#12}::operator()() const::{lambda(c10::BFloat16)#1}>(at::TensorIteratorBase&)>(int)": {Class: ClassMove, Operands: 2, PerThread: 4, Strided: true},
 		"void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 3, 128, 1>(float*)": {Class: ClassMove},
 		"batched_transpose_16x64_pack_1x4_ediv_1x2_half":                                                      {Class: ClassMove},
 
