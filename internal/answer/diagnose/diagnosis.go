@@ -88,6 +88,7 @@ func (x *Diagnosis) judge(ctx context.Context) (*report.Judged, error) {
 	})
 	running.Go(func() { found = rules.Run(x.job.rules(x.self), rules.All) })
 	running.Wait()
+	inOwnWords(found, x.job.in[x.self])
 	out.CommWaitNs = x.job.waits(x.self)
 	for _, a := range found.Abstained {
 		kind := report.CannotTell

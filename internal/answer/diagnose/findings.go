@@ -150,6 +150,18 @@ func (d *desk) out() []report.Finding {
 	return out
 }
 
+// inOwnWords gives findings on a program in which nothing is PyTorch's the fix for others.
+func inOwnWords(found *rules.Findings, f *facts.Facts) {
+	if f.UsesPyTorch() {
+		return
+	}
+	for i := range found.All {
+		if x := &found.All[i]; x.Fix == "" && x.Rule.FixC != "" {
+			x.Fix = x.Rule.FixC
+		}
+	}
+}
+
 // finding is what is known of a finding without a price.
 func finding(x *rules.Finding) report.Finding {
 	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit,
@@ -158,6 +170,9 @@ func finding(x *rules.Finding) report.Finding {
 		Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {
 		f.Fix = x.Rule.Fix
+	}
+	if f.Fix == f.FixElsewhere {
+		f.FixElsewhere = ""
 	}
 	for _, text := range []*string{&f.Fix, &f.FixElsewhere, &f.Confirm, &f.RefutedBy} {
 		*text = strings.Trim(*text, "\n")

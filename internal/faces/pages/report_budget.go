@@ -146,6 +146,7 @@ func becauseRows(b report.Budget) []becauseRow {
 	var out []becauseRow
 	for key, comes := range b.IdleBecauseOf {
 		seen := b.IdleByHost[key]
+		comes = min(comes, b.Idle) // a replay may shorten more than idle time: what ran slower side by side
 		if max(seen, comes) >= worthSaying*step && math.Abs(comes-seen) >= worthSaying*step {
 			out = append(out, becauseRow{key, seen, comes})
 		}

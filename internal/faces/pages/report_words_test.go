@@ -159,3 +159,12 @@ func TestSavesWordsNeeds(t *testing.T) {
 		}
 	}
 }
+
+// More idle time than there is cannot be because of a cause, whatever a replay says.
+func TestIdleBecauseOfIsIdle(t *testing.T) {
+	b := report.Budget{Compute: 99.4, Idle: 0.6, IdleByHost: map[string]float64{"sync": 0.6},
+		IdleBecauseOf: map[string]float64{"sync": 90}}
+	if rows := becauseRows(b); len(rows) > 0 {
+		t.Errorf("%.1f ms of idle time because of %s, of 0.6", rows[0].comes, rows[0].key)
+	}
+}

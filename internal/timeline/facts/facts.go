@@ -21,6 +21,7 @@ type Facts struct {
 // kept is the answers that were asked for so far: one field for each fact.
 type kept struct {
 	busiestLane      lazy[Lane]
+	usesPyTorch      lazy[bool]
 	callCauses       lazy[[]uint8]
 	commKernels      lazy[[]bool]
 	copiesByCall     lazy[[]int32]

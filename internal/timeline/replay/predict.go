@@ -184,7 +184,7 @@ func (k *Pricer) GainOver(than, e *Edit) Range {
 // rangeOf is the range that the corners span; it is never narrower than what the rules leave
 // unexplained, nor than share to each side.
 func (k *Pricer) rangeOf(v [corners]float64, share float64) Range {
-	share = max(share, k.SelfError, -k.SelfError)
+	share = min(1, max(share, k.SelfError, -k.SelfError)) // no step is shorter than none
 	return Range{v[best], min(v[best]*(1-share), v[well], v[badly]), max(v[best]*(1+share), v[well], v[badly])}
 }
 

@@ -81,7 +81,21 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 		"FP32 rate", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio),
 		c.kernelRows(rows)...)
 	f.Repair("tensor-cores")
+	if peak.BF16 == 0 {
+		f.Fix = fixOnlyFP16
+	}
 }
+
+// fixOnlyFP16 is the fix on Volta and Turing, whose tensor cores know neither bfloat16 nor TF32.
+const fixOnlyFP16 = `
+Train in mixed precision with float16: the tensor cores of this GPU have neither bfloat16 nor TF32.
+
+    scaler = torch.amp.GradScaler("cuda")
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = loss_fn(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()`
 
 // fasterUnit is the fastest of a device's units that PyTorch's products in FP32 can be moved to, against its FP32 peak.
 func fasterUnit(p *peaks.Peak) (unit peaks.Unit, ratio float64) {

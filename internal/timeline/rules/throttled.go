@@ -98,19 +98,28 @@ func checkThrottled(c *Case, out *Findings) {
 	}
 }
 
-// samplesAtWork is the samples of a counter while the device computes, in order of value, and the highest of all.
+// agreeing is how many samples must be as high for the highest to be believed: counters overflow now and then.
+const agreeing = 3
+
+// samplesAtWork is the samples of a counter while the device computes, in order of value, and the highest that several
+// reach.
 func (c *Case) samplesAtWork(track, device uint32) (working []float64, highest float64) {
 	samples, busy := &c.Trace.Counters, c.computeTime(device)
+	var all []float64
 	for i := range samples.Len() {
 		if samples.Track[i] != track {
 			continue
 		}
-		highest = max(highest, samples.Value[i])
+		all = append(all, samples.Value[i])
 		if overlapNs(busy, interval.Span{StartNs: samples.TimeNs[i], EndNs: samples.TimeNs[i] + 1}) > 0 {
 			working = append(working, samples.Value[i])
 		}
 	}
 	slices.Sort(working)
+	slices.Sort(all)
+	if n := len(all); n > 0 {
+		highest = all[max(0, n-agreeing)]
+	}
 	return working, highest
 }
 
