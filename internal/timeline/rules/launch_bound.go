@@ -120,9 +120,7 @@ func (c *Case) launching() *tally {
 		return t
 	}
 	out := c.newTally()
-	for i, ns := range t.byStep {
-		out.byStep[i] = ns
-	}
+	copy(out.byStep, t.byStep)
 	captures, from := c.Facts.GraphCaptures(), c.Steps.Window().StartNs
 	for _, gaps := range s.gaps {
 		for _, ns := range c.Facts.IdleInLongCalls(gaps) {

@@ -44,11 +44,6 @@ func (c *Case) endsUnknown() bool {
 	return true
 }
 
-// stepWord is what the steps looked at are called: "decode step".
-func (c *Case) stepWord() string {
-	return string(c.engine().Each[c.Steps.First].Kind) + " step"
-}
-
 // A hostGap is the time between the last GPU work of a step and the first of the next, of the steps looked at.
 type hostGap struct {
 	steps    int

@@ -162,12 +162,8 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 			continue
 		}
 		k.count.add(w.EndNs, 1)
-		rest := s.restIdleNs(w.EndNs)
-		if rest == 0 {
+		if s.restIdleNs(w.EndNs) == 0 {
 			continue
-		}
-		if c.wholeCapture() {
-			rest = min(rest, longWorkNs) // longer is work of the host, which goes on without the wait
 		}
 		k.drained.add(w.EndNs, 1)
 		k.waited.add(w.EndNs, float64(w.LenNs()))
