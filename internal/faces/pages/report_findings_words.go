@@ -135,6 +135,9 @@ func afterAllWords(r *report.Report) page.Text {
 	left := notSpent(r)
 	switch {
 	case r.Steps.Source == "none":
+		if left == nil {
+			left = computesWords(r)
+		}
 		return page.Join(page.T("No rule found something to fix. Some rules compare steps, and nothing marks a step in "+
 			"this capture."), left)
 	case endUnknown(r):

@@ -76,6 +76,9 @@ func TestNoFalseAllClear(t *testing.T) {
 		{of(report.Budget{Compute: 20, CommExposed: 25, Copy: 1, Idle: 54}, "nvtx"),
 			"No fix with a known gain was found. That is not an all-clear: the GPU computes 20.0 % of the step; " +
 				"54.0 % is idle and 25.0 % is exposed communication."},
+		{of(report.Budget{Compute: 97, Idle: 3}, "none"), "No rule found something to fix. Some rules compare " +
+			"steps, and nothing marks a step in this capture. The GPU computes 97.0 % of the capture; how near its " +
+			"kernels come to what it can do is not known from this capture."},
 		{of(report.Budget{Compute: 3, Copy: 97}, "none"), "No rule found something to fix. Some rules compare " +
 			"steps, and nothing marks a step in this capture. That is not an all-clear: the GPU computes 3.0 % of " +
 			"the capture; 97.0 % is exposed copies."},
