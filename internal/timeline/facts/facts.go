@@ -31,7 +31,7 @@ type kept struct {
 	feeders          lazy[map[model.ThreadRow][]model.ThreadRow]
 	feedingProcesses lazy[int]
 	frameworkRanges  lazy[[][]uint32]
-	graphCaptures    lazy[map[model.ThreadRow]interval.Set]
+	launching        lazy[launching]
 	hasStreamWaits   lazy[bool]
 	hostCode         lazy[*hostCode]
 	hostThreads      lazy[[]hostThread]

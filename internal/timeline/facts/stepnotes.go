@@ -2,10 +2,8 @@ package facts
 
 import (
 	"fmt"
-	"slices"
 
 	"lacuna/internal/base/interval"
-	"lacuna/internal/timeline/model"
 )
 
 // minWorkSpan is the share of a lone marker's time that must lie between its first kernel and its last GPU work for
@@ -32,23 +30,23 @@ const maxCaptured = 0.1
 
 // noteCaptured says of steps in which a graph is captured that their launches ran nothing.
 func (f *Facts) noteCaptured(s *Steps) {
-	captured, run := f.capturedLaunches()
+	captured := f.CapturedLaunches()
 	if len(captured) == 0 {
 		return
 	}
-	calls := f.Trace.Calls.StartNs
-	host := s.HostWindow()
-	in := func(rows []int32) int {
-		n := 0
-		for _, r := range rows {
-			if host.Contains(calls[r]) {
-				n++
-			}
+	calls, host := f.Trace.Calls.StartNs, s.HostWindow()
+	n, all := 0, 0
+	for _, row := range captured {
+		if host.Contains(calls[row]) {
+			n++
 		}
-		return n
 	}
-	n := in(captured)
-	if all := n + in(run); n > 0 && float64(n) > maxCaptured*float64(all) {
+	for _, l := range f.launchCalls() {
+		if host.Contains(calls[l.call]) {
+			all++
+		}
+	}
+	if all += n; n > 0 && float64(n) > maxCaptured*float64(all) {
 		what := "the steps capture a CUDA graph"
 		switch {
 		case s.Source == StepsNone:
@@ -59,38 +57,4 @@ func (f *Facts) noteCaptured(s *Steps) {
 		s.Note = join(s.Note, fmt.Sprintf("%s: %d of %d launches went into the graph and ran nothing, so that this is "+
 			"not the time of replaying it", what, n, all))
 	}
-}
-
-// capturedLaunches is the calls that launch kernels into a graph that is being captured, and those that run something.
-func (f *Facts) capturedLaunches() (captured, run []int32) {
-	for _, c := range f.launchCalls() {
-		run = append(run, c.call)
-	}
-	t := f.Trace
-	const launch, begin, end = 1, 2, 3
-	is := judge(&t.Strings, func(name string) uint8 {
-		switch {
-		case beginCaptureCall.MatchString(name):
-			return begin
-		case endCaptureCall.MatchString(name):
-			return end
-		case launchCall.MatchString(name) && !graphLaunchCall.MatchString(name):
-			return launch
-		}
-		return 0
-	})
-	capturing := make(map[model.ThreadRow]bool)
-	for i, id := range t.Calls.Name {
-		switch kind, th := is(id), t.Calls.Thread[i]; {
-		case kind == begin:
-			capturing[th] = true
-		case kind == end:
-			capturing[th] = false
-		case kind == launch && capturing[th]:
-			if _, ran := slices.BinarySearch(run, int32(i)); !ran {
-				captured = append(captured, int32(i))
-			}
-		}
-	}
-	return captured, run
 }

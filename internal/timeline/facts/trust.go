@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 
 	"lacuna/internal/base/interval"
@@ -29,16 +28,6 @@ type Trust struct {
 
 	stillQueued []int32 // the calls of StillQueued, in their order
 }
-
-// launchCall is the calls that must lead to work on the device.
-var launchCall = regexp.MustCompile(`^(cuda|cu|hip)Launch(Cooperative)?Kernel|^(cuda|cu|hip)GraphLaunch|^hip(Ext)?(Module)?LaunchKernel`)
-
-var (
-	beginCaptureCall = regexp.MustCompile(`^(cuda|cu|hip)StreamBeginCapture`)
-	endCaptureCall   = regexp.MustCompile(`^(cuda|cu|hip)StreamEndCapture`)
-)
-
-var graphLaunchCall = regexp.MustCompile(`^(cuda|cu|hip)GraphLaunch`)
 
 // Trust examines the capture.
 func (f *Facts) Trust() *Trust {
@@ -161,46 +150,6 @@ func (f *Facts) trustLaunches(tr *Trust) {
 			tr.GraphsUneven++
 		}
 	}
-}
-
-// A launchedCall is a call that must lead to work on the device.
-type launchedCall struct {
-	call  int32
-	graph bool
-}
-
-// launchCalls is the calls that must lead to work on the device: launches, but for those that
-// are captured into a graph, and each of them once.
-func (f *Facts) launchCalls() []launchedCall {
-	t := f.Trace
-	const launch, graph, begin, end = 1, 2, 3, 4
-	is := judge(&t.Strings, func(name string) uint8 {
-		switch {
-		case graphLaunchCall.MatchString(name):
-			return graph
-		case launchCall.MatchString(name):
-			return launch
-		case beginCaptureCall.MatchString(name):
-			return begin
-		case endCaptureCall.MatchString(name):
-			return end
-		}
-		return 0
-	})
-	repeated := f.repeatedCalls()
-	capturing := make(map[model.ThreadRow]bool)
-	var out []launchedCall
-	for i, id := range t.Calls.Name {
-		switch kind, th := is(id), t.Calls.Thread[i]; {
-		case kind == begin:
-			capturing[th] = true
-		case kind == end:
-			capturing[th] = false
-		case (kind == launch && !capturing[th] || kind == graph) && !repeated[int32(i)]:
-			out = append(out, launchedCall{int32(i), kind == graph})
-		}
-	}
-	return out
 }
 
 // graphOfCalls is the graph that each call with kernels of a graph launched.

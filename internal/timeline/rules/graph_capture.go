@@ -2,9 +2,7 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 
-	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/facts"
 )
 
@@ -53,28 +51,12 @@ func checkGraphCapture(c *Case, out *Findings) {
 	if idle.perStep() < max(minUnnamedShare*c.StepNs, facts.LongCallNs) {
 		return
 	}
-	n, calls := 0, 0
-	causes, t := c.Facts.CallCauses(), c.Trace
+	n := 0
 	for _, set := range captures {
 		n += len(set)
-	}
-	for i := range t.Calls.Len() {
-		th, at := t.Calls.Thread[i], t.Calls.StartNs[i]
-		if facts.CauseName(causes[i]) == facts.CauseLaunch && c.Facts.WorkOfCalls()[i] < 0 &&
-			launchesKernel.MatchString(c.Facts.CallName(int32(i))) && within(captures[th], at) {
-			calls++
-		}
 	}
 	f := out.Add(0.9, idle.perStep(), "The GPU waits %s of %s per step while the host captures %s", ms(idle.perStep()),
 		ms(c.StepNs), several(float64(n), "graph", "graphs"))
 	f.Because(fmt.Sprintf("%s are put into a graph and run nothing: this is the making of the graph, not its work",
-		several(float64(calls), "kernel launch", "kernel launches")))
-}
-
-// launchesKernel is calls that launch a kernel, or put one into the graph that is captured.
-var launchesKernel = regexp.MustCompile(`LaunchKernel|LaunchCooperativeKernel`)
-
-// within says whether an instant lies in a set.
-func within(set interval.Set, ns int64) bool {
-	return overlapNs(set, interval.Span{StartNs: ns, EndNs: ns + 1}) > 0
+		several(float64(len(c.Facts.CapturedLaunches())), "kernel launch", "kernel launches")))
 }
