@@ -174,6 +174,12 @@ func (f *Facts) groupOf(row int32) (string, CommGroup) {
 	return "\x02" + g.Name + "\x00" + g.Desc, g
 }
 
+// CommGroupKey tells the process group of a row of Work from others of the capture.
+func (f *Facts) CommGroupKey(row int32) string {
+	key, _ := f.groupOf(row)
+	return key
+}
+
 // ExpertExchange is the group of kernels that take tokens to experts and back, and say no other.
 const ExpertExchange = "expert exchange"
 

@@ -32,6 +32,14 @@ func (c *Case) transferNs(row int32) int64 {
 	return c.durNs(row)
 }
 
+// noWaits says why waiting for other ranks is not known.
+func (c *Case) noWaits() string {
+	if why := c.apart(); why != "" {
+		return "the ranks cannot be laid side by side (" + why + ")"
+	}
+	return "only one rank is given (give the captures of all ranks)"
+}
+
 // exposedNs is the communication that no computation hides, of all devices over the window.
 func (c *Case) exposedNs() int64 {
 	var ns int64

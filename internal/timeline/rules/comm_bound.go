@@ -12,7 +12,8 @@ A GPU communicates for longer than it computes, each instant counted once, and 1
 communication with no computation beside it. Then overlap alone does not help: however collectives are scheduled, the
 step takes as long as they do. What is left is fewer bytes, a faster way for them, or ranks that arrive together.
 
-Waiting for other ranks is left out where the captures of all ranks are given. What no computation hides is the upper
+Waiting for other ranks is left out where the captures of all ranks are given, and time in which collectives stall
+(comm_stalled). What no computation hides is the upper
 bound; how much of it goes with fewer bytes is not known before it is tried.`,
 	Limits: `
 One rank's capture does not separate waiting from transfer: a late rank looks like slow communication
@@ -41,11 +42,11 @@ func checkCommBound(c *Case, out *Findings) {
 	for _, b := range c.Budgets {
 		comm, compute = comm+b.CommNs, compute+b.ComputeNs
 	}
-	exposed, x := c.exposedNs(), c.together()
+	exposed, x, held := c.exposedNs(), c.together(), c.stalledNs()
 	if x != nil {
-		waiting := c.exposedWaits(x)
-		comm, exposed = comm-waiting, exposed-waiting
+		held += c.exposedWaits(x)
 	}
+	comm, exposed = comm-held, exposed-held
 	if c.shareOfStep(exposed) < minBoundShare || comm <= compute {
 		return
 	}
@@ -62,7 +63,6 @@ func checkCommBound(c *Case, out *Findings) {
 		f.Because(fmt.Sprintf("%s; sizes are not recorded", c.commShare()), c.kernelRows(c.commRows())...)
 	}
 	if x == nil {
-		f.Because("only one rank is given: how much of it is waiting for other ranks is unknown; give the captures " +
-			"of all ranks")
+		f.Because(c.noWaits() + ": how much of it is waiting for other ranks is unknown")
 	}
 }

@@ -19,8 +19,9 @@ Where collectives are recorded, the evidence divides it by process group and ope
 are bus bandwidth as nccl-tests has it: the bytes that a rank puts in, times 2(n-1)/n for an all-reduce of n ranks,
 over the time of the kernels, without waiting for others where the captures of all ranks are given.`,
 	Limits: `
-A collective's kernel waits for the slowest rank, and overlap does not help that (comm_straggler). Given the
-captures of all ranks, waiting is left out; one rank's capture does not separate waiting from transfer.
+A collective's kernel waits for the slowest rank, and overlap does not help that (comm_straggler, comm_waiting). Stalls
+(comm_stalled) are left out, and waiting too, given the captures of all ranks; one rank's capture does not separate
+waiting from transfer.
 Communication over copy engines counts as copies. Which work may overlap only the program knows: the last bucket of
 gradients can hardly be overlapped.`,
 	Fix: `
@@ -46,11 +47,13 @@ func checkCommExposed(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minExposedShare {
 		return
 	}
+	ns -= c.stalledNs()
 	x := c.together()
 	if x != nil {
-		if ns -= c.exposedWaits(x); c.shareOfStep(ns) < minExposedShare {
-			return // comm_straggler's
-		}
+		ns -= c.exposedWaits(x)
+	}
+	if c.shareOfStep(ns) < minExposedShare {
+		return // comm_straggler's, comm_waiting's or comm_stalled's
 	}
 	rows := c.commRows()
 	f := out.Add(0.85, c.perStep(ns), "%s of %s is exposed communication: no computation overlaps it",
@@ -64,8 +67,7 @@ func checkCommExposed(c *Case, out *Findings) {
 		f.Because(fmt.Sprintf("this is transfer only; another %s per step is waiting for other ranks",
 			ms(c.perStep(c.exposedWaits(x)))))
 	case x == nil:
-		f.Because("only one rank is given: how much of it is waiting for other ranks is unknown; give the captures " +
-			"of all ranks")
+		f.Because(c.noWaits() + ": how much of it is waiting for other ranks is unknown")
 	}
 	f.Because("longest exposed collectives", c.exposedRows(rows)...)
 	f.Repair("overlap-comm")

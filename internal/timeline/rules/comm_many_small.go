@@ -1,6 +1,10 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+
+	"lacuna/internal/timeline/facts"
+)
 
 var commManySmall = Rule{
 	ID:    "comm_many_small",
@@ -10,8 +14,10 @@ var commManySmall = Rule{
 	Doc: `
 A collective takes some tens of microseconds however little it moves, because ranks must synchronize. Small are
 collectives of under 1 MB where the size is recorded, else those of under 60 µs, counted from the arrival of the
-last rank if the captures of all ranks are given. They are worth merging from 8 per step on, if at least half of all
-collectives are small and take 3 % of the step or more.
+last rank if the captures of all ranks are given: such short ones count only if they follow one another with no
+computation between. Tensor parallelism has one after each layer, of megabytes over NVLink in as little time, and each
+needs the layer before it. They are worth merging from 8 per step on, if at least half of all collectives are small and
+take 3 % of the step or more.
 
 The fix saves at most the time of all small collectives per step but one.`,
 	Limits: `
@@ -37,10 +43,15 @@ const (
 )
 
 func checkCommManySmall(c *Case, out *Findings) {
-	rows := c.commRows()
+	rows, inRow := c.commRows(), c.commInRow()
 	var small []int32
+	sized := 0
 	for _, r := range rows {
-		if bytes := c.commBytes(r); bytes > 0 && bytes < smallCommBytes || bytes == 0 && c.transferNs(r) < smallCommNs {
+		switch bytes := c.commBytes(r); {
+		case bytes > 0 && bytes < smallCommBytes:
+			small = append(small, r)
+			sized++
+		case bytes == 0 && inRow[r] && c.transferNs(r) < smallCommNs:
 			small = append(small, r)
 		}
 	}
@@ -52,8 +63,36 @@ func checkCommManySmall(c *Case, out *Findings) {
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s small collectives per step take %s of %s", number(perStep),
+	word, what := "small", "%d of %d collectives are small: under 1 MB"
+	switch {
+	case sized == 0:
+		word, what = "short", "%d of %d collectives take under 60 µs and follow one another; their size is not recorded"
+	case sized < len(small):
+		what = "%d of %d collectives are small: under 1 MB, or under 60 µs where the size is not recorded"
+	}
+	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s %s collectives per step take %s of %s", number(perStep), word,
 		ms(c.perStep(ns)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%d of %d collectives are small: under 1 MB, or under 60 µs where the size is not recorded",
-		len(small), len(rows)), c.kernelRows(small)...)
+	f.Because(fmt.Sprintf(what, len(small), len(rows)), c.kernelRows(small)...)
+}
+
+// commInRow is the collectives of the window next to another one: nothing was computed between the two.
+func (c *Case) commInRow() map[int32]bool {
+	w, window := c.work(), c.Steps.Window()
+	last := make(map[uint32]int32) // by device: the collective before, if nothing was computed since
+	out := make(map[int32]bool)
+	for i := range int32(w.Len()) {
+		if !window.Contains(w.StartNs[i]) {
+			continue
+		}
+		switch device := w.Device[i]; {
+		case w.Kind[i].IsCompute():
+			delete(last, device)
+		case w.Kind[i] == facts.WorkComm:
+			if before, follows := last[device]; follows {
+				out[before], out[i] = true, true
+			}
+			last[device] = i
+		}
+	}
+	return out
 }

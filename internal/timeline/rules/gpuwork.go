@@ -99,17 +99,25 @@ func (c *Case) sumNs(rows []int32) int64 {
 }
 
 // unionNs is how long any of rows ran; what runs at once on a device counts once.
-func (c *Case) unionNs(rows []int32) int64 {
-	w := c.work()
-	byDevice := make(map[uint32][]interval.Span)
-	for _, r := range rows {
-		byDevice[w.Device[r]] = append(byDevice[w.Device[r]], interval.Span{StartNs: w.StartNs[r], EndNs: w.EndNs[r]})
-	}
-	var ns int64
-	for _, spans := range byDevice {
-		ns += interval.Union(spans).TotalNs()
+func (c *Case) unionNs(rows []int32) (ns int64) {
+	for _, set := range c.unions(rows) {
+		ns += set.TotalNs()
 	}
 	return ns
+}
+
+// unions is when rows ran, by device.
+func (c *Case) unions(rows []int32) map[uint32]interval.Set {
+	w := c.work()
+	spans := make(map[uint32][]interval.Span)
+	for _, r := range rows {
+		spans[w.Device[r]] = append(spans[w.Device[r]], interval.Span{StartNs: w.StartNs[r], EndNs: w.EndNs[r]})
+	}
+	out := make(map[uint32]interval.Set, len(spans))
+	for device, list := range spans {
+		out[device] = interval.Union(list)
+	}
+	return out
 }
 
 // peak is what the devices that did work can do; false: unknown, or not all alike.
