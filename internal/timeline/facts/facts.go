@@ -32,6 +32,7 @@ type kept struct {
 	feedingProcesses lazy[int]
 	frameworkRanges  lazy[[][]uint32]
 	launching        lazy[launching]
+	clockShifts      lazy[map[uint32]int64]
 	hasStreamWaits   lazy[bool]
 	hostCode         lazy[*hostCode]
 	hostThreads      lazy[[]hostThread]

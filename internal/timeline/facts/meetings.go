@@ -211,7 +211,7 @@ func isPointToPoint(collective string) bool {
 }
 
 // align finds the offset of each party's clock, from one that is aligned already to one that shares a process group
-// with it. It says which could be aligned; those of one capture have one clock.
+// with it. It says which could be aligned.
 func (m *Meetings) align(classes map[string][][]encounter, names []string) []bool {
 	done := make([]bool, len(m.Parties))
 	if len(done) == 0 {
@@ -225,7 +225,7 @@ func (m *Meetings) align(classes map[string][][]encounter, names []string) []boo
 				continue
 			}
 			for q := range m.Parties {
-				if done[q] && m.Parties[q].In == m.Parties[p].In {
+				if done[q] && m.oneClock(q, p) {
 					m.OffsetNs[p], done[p] = m.OffsetNs[q], true
 				}
 			}
@@ -248,6 +248,13 @@ func (m *Meetings) align(classes map[string][][]encounter, names []string) []boo
 		}
 	}
 	return done
+}
+
+// oneClock says whether two parties have the same clock: those of one capture, unless it was seen to be wrong.
+func (m *Meetings) oneClock(q, p int) bool {
+	a, b := &m.Parties[q], &m.Parties[p]
+	shifts := a.Facts.ClockShifts()
+	return a.In == b.In && shifts[a.Device] == 0 && shifts[b.Device] == 0
 }
 
 // clockGuess is by how much party p's times must be moved to be those of party q if both captures tell the Unix time

@@ -26,13 +26,15 @@ type Trust struct {
 	WindowsApart      bool  // GPU work and host calls lie so far apart that their clocks cannot agree
 	Duplicates        int   // calls with a correlation ID that another call has, and that are not that call once more
 
+	ClockShifts map[uint32]int64 // by how much each device's work was moved, in ns
+
 	stillQueued []int32 // the calls of StillQueued, in their order
 }
 
 // Trust examines the capture.
 func (f *Facts) Trust() *Trust {
 	return f.kept.trust.of(f, func(f *Facts) *Trust {
-		tr := &Trust{Duplicates: f.Launches().Duplicates - len(f.repeatedCalls())}
+		tr := &Trust{Duplicates: f.Launches().Duplicates - len(f.repeatedCalls()), ClockShifts: f.ClockShifts()}
 		f.trustWork(tr)
 		f.trustLaunches(tr)
 		f.trustStreams(tr)

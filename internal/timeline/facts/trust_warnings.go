@@ -2,6 +2,9 @@ package facts
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"lacuna/internal/timeline/model"
 )
@@ -60,6 +63,15 @@ func (tr *Trust) Warnings(info *model.Info) []string {
 	if n := tr.GraphsUneven; n > 0 {
 		add("%d %s fewer recorded kernels than other launches of the same graph: idle time there is unreliable", n,
 			either(n, "CUDA graph launch has", "CUDA graph launches have"))
+	}
+	for _, device := range slices.Sorted(maps.Keys(tr.ClockShifts)) {
+		ns := tr.ClockShifts[device]
+		how := "behind"
+		if ns < 0 {
+			how = "ahead of"
+		}
+		add("the clock of GPU %d is at least %.3f ms %s the host's, as the capture's own calls show: its work is moved by "+
+			"so much here (not in tables of lacuna stats)", device, math.Abs(float64(ns))/1e6, how)
 	}
 	if n := tr.StartBeforeLaunch; n > 0 && tr.WorstEarlyNs > noticeEarlyNs {
 		add("%d %s before the launching call does, by up to %.3f ms: the clocks of host and GPU disagree by that much",

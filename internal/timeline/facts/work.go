@@ -1,6 +1,11 @@
 package facts
 
-import "lacuna/internal/timeline/model"
+import (
+	"cmp"
+	"slices"
+
+	"lacuna/internal/timeline/model"
+)
 
 // WorkKind is what a piece of GPU work is, in the order in which an instant is counted.
 type WorkKind uint8
@@ -31,7 +36,7 @@ type Work struct {
 // Len is the number of rows.
 func (w *Work) Len() int { return len(w.Kind) }
 
-// Work merges kernels, graphs, copies and sets.
+// Work merges kernels, graphs, copies and sets. Times are the host's: see ClockShifts.
 func (f *Facts) Work() *Work {
 	return f.kept.work.of(f, func(f *Facts) *Work {
 		t, launches, comm := f.Trace, f.Launches(), f.CommKernels()
@@ -57,6 +62,9 @@ func (f *Facts) Work() *Work {
 		}
 		for range n {
 			w.take(sources)
+		}
+		if shifts := f.ClockShifts(); len(shifts) > 0 {
+			w.move(shifts)
 		}
 		return w
 	})
@@ -87,6 +95,28 @@ func (w *Work) take(sources []workSource) {
 	w.Device = append(w.Device, at(best.a.Device, i, 0))
 	w.Stream = append(w.Stream, at(best.a.Stream, i, 0))
 	w.Call = append(w.Call, best.call[i])
+}
+
+// move adds to the times of each device's work, and brings all into order again.
+func (w *Work) move(shifts map[uint32]int64) {
+	order := make([]int, w.Len())
+	for i, device := range w.Device {
+		order[i] = i
+		w.StartNs[i] += shifts[device]
+		w.EndNs[i] += shifts[device]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.StartNs[a], w.StartNs[b]) })
+	w.Kind, w.Row, w.Call = inOrder(w.Kind, order), inOrder(w.Row, order), inOrder(w.Call, order)
+	w.StartNs, w.EndNs = inOrder(w.StartNs, order), inOrder(w.EndNs, order)
+	w.Device, w.Stream = inOrder(w.Device, order), inOrder(w.Stream, order)
+}
+
+func inOrder[T any](column []T, order []int) []T {
+	out := make([]T, len(order))
+	for i, from := range order {
+		out[i] = column[from]
+	}
+	return out
 }
 
 // at is column[i], or absent where the capture lacks the column.
