@@ -57,9 +57,9 @@ func checkHostSync(c *Case, out *Findings) {
 		return
 	}
 	idle := c.starved().total
-	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step (%s of %s); then the "+
+	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step%s (%s of %s); then the "+
 		"GPU waits for launches",
-		times(k.drained.perStep()), ms(k.waited.perStep()), ms(c.StepNs))
+		times(k.drained.perStep()), c.onAllGPUs(), ms(k.waited.perStep()/c.deviceCount()), ms(c.StepNs))
 	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.perStep()),
 		number(k.count.perStep())), k.places.rows(4)...)
 	f.Because(fmt.Sprintf("the GPU then waits for the host: %s per step in all (%.1f %% of the step), much of "+
@@ -92,4 +92,12 @@ func times(n float64) string {
 		return fmt.Sprintf("%d times", int(n))
 	}
 	return fmt.Sprintf("%.1f times", n)
+}
+
+// onAllGPUs says of counts that they are of several devices together, and of times that they are of one in the mean.
+func (c *Case) onAllGPUs() string {
+	if n := c.deviceCount(); n > 1 {
+		return fmt.Sprintf(", on %g GPUs together", n)
+	}
+	return ""
 }
