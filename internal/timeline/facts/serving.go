@@ -46,9 +46,9 @@ func (s *ServingStep) Gap() (ns int64) {
 	return ns
 }
 
-// tokenBytes is the most that a copy of inputs or of sampled tokens has: 1,024 requests with 64 numbers of 8 bytes
+// TokenBytes is the most that a copy of inputs or of sampled tokens has: 1,024 requests with 64 numbers of 8 bytes
 // each. What is larger carries a part of the cache of keys and values, or pictures.
-const tokenBytes = 1 << 19
+const TokenBytes = 1 << 19
 
 // Serving looks into every engine step; nil, if steps have none.
 func (f *Facts) Serving(s *Steps) []ServingStep {
@@ -106,7 +106,7 @@ func (f *Facts) sumServing(s *Steps, out []ServingStep) (next []model.ThreadRow)
 			}
 		case WorkCopy:
 			row := w.Row[i]
-			if b := at(t.Copies.Bytes, int(row), 0); b > tokenBytes && betweenHostAndDevice(t.Copies.Kind[row]) {
+			if b := at(t.Copies.Bytes, int(row), 0); b > TokenBytes && betweenHostAndDevice(t.Copies.Kind[row]) {
 				o.CopiesNs, o.CopyBytes = o.CopiesNs+ns, o.CopyBytes+b
 			}
 		}
