@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"unit", "interval", "stat", "sqlite", "kernelname", "nvml", "nvtool", "spool", "page", "lanes"},
 	{"model", "cubin", "changepoint", "cpusample"},
 	{"profile", "measure", "nccl"},
-	{"evtext", "reader", "peaks", "flops"},
+	{"evtext", "reader", "peaks", "flops", "llmsize"},
 	{"readers/*", "facts", "kernel", "synth"},
 	{"tables", "rules", "replay", "kernelrules", "kernelpages", "readers", "exporters"},
 	{"report", "kernelreport", "changes", "launchplan"},

@@ -129,6 +129,7 @@ type ReportOptions struct {
 	Top     int      // rows of each list; 0: the usual
 	Device  *uint32  // only this device; nil: all. Findings are of the whole process
 	Kernels *Kernels // reports on single kernels to be joined with the timeline; nil: none
+	Serving report.ServingOptions
 }
 
 // Report says where a step's time goes and what which change would gain: of several ranks, for the slowest.
@@ -144,7 +145,7 @@ func (j *Job) Report(ctx context.Context, opt ReportOptions) (*report.Report, er
 	if err != nil {
 		return nil, err
 	}
-	return in.report(ctx, report.Options{Top: opt.Top, Device: opt.Device}, inside)
+	return in.report(ctx, report.Options{Top: opt.Top, Device: opt.Device, Serving: opt.Serving}, inside)
 }
 
 // WhatIf predicts the step of a job with changes, given as -x takes them, made to all of its ranks. input is what the

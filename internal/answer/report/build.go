@@ -20,6 +20,8 @@ const Needs = model.PartsGPU | model.PartCalls | model.PartSyncs | model.PartOps
 type Options struct {
 	Device *uint32 // only this device; nil: all
 	Top    int     // rows of each list; 0: 10
+
+	Serving ServingOptions
 }
 
 // defaultTop is how many rows a list has: what fits on a screen with the rest.
@@ -90,7 +92,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 	r.Gaps = slowest.longestGaps(opt.Top)
 	r.Inside = slowest.inside()
 	r.Capture.warn("", frontEnds(in))
-	r.Serving = slowest.serving(&r.Steps)
+	r.Serving = slowest.serving(&r.Steps, opt.Serving, len(all))
 	if len(steps) > 1 && kindsDiffer(steps) {
 		r.Steps.Note = joinNotes(r.Steps.Note, "the inputs are on engine steps of different kinds or sizes: means over "+
 			"them say little; --kind takes one")

@@ -59,6 +59,7 @@ type Serving struct {
 	PrefillMsPer1k   *float64     `json:"prefill_ms_per_1k"`   // null: no prefill, or its tokens are not marked
 	MixedPenalty     *float64     `json:"mixed_penalty"`       // median mixed step to decode step of that batch
 	Speculation      *Speculation `json:"speculation,omitempty"`
+	Floor            *Floor       `json:"floor_ms"` // null: no model was given, or see not_known
 	Outside          *OutsidePart `json:"outside,omitempty"`
 	EmptyMarks       int          `json:"empty_marks"` // nothing was launched in them
 	CutMarks         int          `json:"cut_marks"`   // not closed when the capture ended
@@ -82,6 +83,22 @@ type Speculation struct {
 	VerifyMs float64 `json:"verify_ms"`
 	// BreakEven is how many tokens a round must give to be worth its time; null: no plain decode step to compare with
 	BreakEven *float64 `json:"break_even_tokens"`
+	// Accepted is what a round gives, as the user says; null: not said. Faster is how many times as fast it is then as
+	// plain decode steps; null: not known.
+	Accepted *float64 `json:"accepted_tokens,omitempty"`
+	Faster   *float64 `json:"times_as_fast,omitempty"`
+}
+
+// judge says what so many tokens a round are worth; 0: it is not said.
+func (s *Speculation) judge(accepted float64) {
+	if s == nil || accepted == 0 {
+		return
+	}
+	s.Accepted = &accepted
+	if s.BreakEven != nil {
+		faster := accepted / *s.BreakEven
+		s.Faster = &faster
+	}
 }
 
 // OutsidePart is the capture's time outside engine steps.
@@ -95,7 +112,7 @@ type OutsidePart struct {
 }
 
 // serving describes an engine's steps; nil: they are not an engine's.
-func (o *one) serving(steps *Steps) *Serving {
+func (o *one) serving(steps *Steps, opt ServingOptions, inputs int) *Serving {
 	e := o.steps.Engine
 	if e == nil {
 		return nil
@@ -118,6 +135,11 @@ func (o *one) serving(steps *Steps) *Serving {
 		steps.OutsideMs = &s.Outside.Ms
 	}
 	k.tokens(s)
+	s.Speculation.judge(opt.Accepted)
+	floor, why := o.floor(opt, inputs)
+	if s.Floor = floor; why != "" {
+		s.NotKnown = append(s.NotKnown, why)
+	}
 	return s
 }
 

@@ -63,6 +63,7 @@ A terminal shows the verdict on one screen, a pipe or a file the whole report;
 			"process")
 		kernels := flags.StringArray("kernels", nil,
 			"add a kernel `REPORT` of ncu on the same program: why hot kernels are slow; may be repeated")
+		server := servingFlags(flags)
 		failOn := flags.StringSlice("fail-on", nil,
 			"exit with 1 if there is a finding of `RULE`, or of at least this severity: high, medium or low")
 		return func(ctx context.Context, env *Env, args []string) error {
@@ -87,6 +88,9 @@ A terminal shows the verdict on one screen, a pipe or a file the whole report;
 				return err
 			}
 			opt := engine.ReportOptions{Top: view.rows()}
+			if opt.Serving, err = server.options(); err != nil {
+				return err
+			}
 			if *device >= 0 {
 				d := uint32(*device)
 				opt.Device = &d

@@ -202,7 +202,14 @@ func tokenLines(r *report.Report) (out []page.Text) {
 			text = page.Join(text, page.Sayf("; it is worth its time from %s per request on",
 				page.Num(unit.Fixed(*x.BreakEven, 2)+" tokens")))
 		}
+		if x.Faster != nil {
+			text = page.Join(text, page.Sayf("; with %s it is %s as fast as decoding without",
+				page.Num(unit.Fixed(*x.Accepted, 2)), page.Num(unit.Fixed(*x.Faster, 2)+" times")))
+		}
 		out = append(out, page.Join(text, page.T(".")))
+	}
+	if f := s.Floor; f != nil {
+		out = append(out, floorLine(f))
 	}
 	for _, k := range r.Steps.Kinds {
 		if k.Padding >= 1.005 {
@@ -211,6 +218,28 @@ func tokenLines(r *report.Report) (out []page.Text) {
 		}
 	}
 	return out
+}
+
+// floorLine is the least that a decode step can take.
+func floorLine(f *report.Floor) page.Text {
+	digits := unit.MsDigits(f.StepMs)
+	ms := func(v float64) page.Text { return page.Num(unit.Fixed(v, digits) + " ms") }
+	gpus := ""
+	if f.GPUs > 1 {
+		gpus = fmt.Sprintf(" on each of %d GPUs", f.GPUs)
+	}
+	text := page.Sayf("Floor of a step of %.4g tokens: reading %s of weights takes %s%s at %s", f.Tokens,
+		page.Num(unit.About(f.WeightGB)+" GB"), ms(f.Weights), gpus,
+		page.Num(unit.FormatCount(int64(f.MemoryGBs))+" GB/s"))
+	least := f.Weights
+	if f.KV != nil {
+		least += *f.KV
+		text = page.Join(text, page.Sayf(", the cache of keys and values %s", ms(*f.KV)))
+	} else {
+		text = page.Join(text, page.T("; the cache of keys and values comes on top: marks do not say how long requests are"))
+	}
+	return page.Join(text, page.Sayf(". The step takes %s, %s that.", ms(f.StepMs),
+		page.Num(unit.Fixed(f.StepMs/least, 1)+" times")))
 }
 
 // outsideLines is what lies outside of all engine steps.

@@ -36,6 +36,7 @@ type Batch struct {
 	DecodeTokens  int64 // new tokens of running requests: more than requests where tokens are drafted
 	Tokens        int64 // new tokens in all
 	Padded        int64 // the batch that the graph was captured for
+	Context       int64 // tokens that running requests attend to, in all
 }
 
 // An engineMark is a form of names by which a serving engine marks an iteration. The groups of the expression say what
@@ -45,6 +46,7 @@ type Batch struct {
 //	bs, padded      requests in all, and those that the graph has room for
 //	c, g            requests in prefill and in decode
 //	c_sq, g_sq      their new tokens
+//	g_sk            the tokens that requests in decode attend to
 //	rest            more of these as key=value; toks and tok are all new tokens
 //
 // Expressions are not anchored: a patch may write before and behind.
@@ -55,11 +57,11 @@ type engineMark struct {
 }
 
 // engineMarks is the shelf. Sources: the engines' own code and captures of them, as of 2026; the first that fits
-// counts. Of sums over requests (sq: new tokens, sk: tokens to attend to) only the tokens are used.
+// counts. Of sums over requests those of new tokens (sq) and of tokens to attend to (sk) are used.
 var engineMarks = []engineMark{
 	// gpu_worker.py, annotate_profile, and the same with the sums that rooflines of attention need
 	{"vllm", "_generation_", regexp.MustCompile(
-		`context_(?P<c>\d+)\(sq(?P<c_sq>\d+)sk\d+sqsq\d+sqsk\d+\)_generation_(?P<g>\d+)\(sq(?P<g_sq>\d+)sk\d+sqsq\d+sqsk\d+\)`)},
+		`context_(?P<c>\d+)\(sq(?P<c_sq>\d+)sk\d+sqsq\d+sqsk\d+\)_generation_(?P<g>\d+)\(sq(?P<g_sq>\d+)sk(?P<g_sk>\d+)sqsq\d+sqsk\d+\)`)},
 	{"vllm", "_generation_", regexp.MustCompile(
 		`context_(?P<c>\d+)\((?P<c_sq>\d+)\)_generation_(?P<g>\d+)\((?P<g_sq>\d+)\)`)},
 	// the same before 2026: requests that are new to this iteration, and all others
@@ -157,7 +159,7 @@ func batchOf(names, groups []string) Batch {
 }
 
 func unknownBatch() Batch {
-	return Batch{KindOther, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid}
+	return Batch{KindOther, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid, NotSaid}
 }
 
 // modeKind is the kind of an engine's word for it; of others the counts decide.
@@ -182,7 +184,8 @@ func modeKind(mode string) StepKind {
 // sayBatch makes a batch of what a mark says.
 func sayBatch(mode string, said func(keys ...string) int64) Batch {
 	b := Batch{Requests: said("bs"), Prefill: said("c", "p"), Decode: said("g", "d"),
-		PrefillTokens: said("c_sq"), DecodeTokens: said("g_sq"), Tokens: said("toks", "tok"), Padded: said("padded")}
+		PrefillTokens: said("c_sq"), DecodeTokens: said("g_sq"), Tokens: said("toks", "tok"), Padded: said("padded"),
+		Context: said("g_sk")}
 	if raw := said("raw_bs"); raw != NotSaid { // what bs is then is the graph's
 		b.Requests, b.Padded = raw, b.Requests
 	}

@@ -121,23 +121,7 @@ func (c *Case) unions(rows []int32) map[uint32]interval.Set {
 }
 
 // peak is what the devices that did work can do; false: unknown, or not all alike.
-func (c *Case) peak() (*peaks.Peak, bool) {
-	var found *peaks.Peak
-	for _, d := range c.Facts.Devices() {
-		name, dev := c.Facts.DeviceName(d), model.Device{}
-		for _, x := range c.Trace.Devices {
-			if x.Ordinal == d {
-				dev = x
-			}
-		}
-		p, ok := peaks.Find(name, dev)
-		if !ok || found != nil && p != found {
-			return nil, false
-		}
-		found = p
-	}
-	return found, found != nil
-}
+func (c *Case) peak() (*peaks.Peak, bool) { return c.Facts.Peak() }
 
 // kernelName is the name of a row of Work that is a kernel.
 func (c *Case) kernelName(row int32) model.StringID {
