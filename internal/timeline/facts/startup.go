@@ -48,6 +48,9 @@ func (f *Facts) dropStartup(s *Steps) {
 			break
 		}
 		why, own := evidence(k)
+		if why == "" && longest(s.All[k], s.All[k+1:]) {
+			why, own = "takes much longer than any later one", true
+		}
 		if why == "" {
 			break
 		}
@@ -85,6 +88,25 @@ func slower(step interval.Span, later []interval.Span) bool {
 	return float64(step.LenNs()-median) > max(spread, startupFloor*float64(median))
 }
 
+// A first turn needs no recorded reason where it is the longest of many by far. Page faults, imports and caches that
+// are filled leave none. One of six is the longest by chance; by half as much again it is not.
+const (
+	minLater  = 5
+	farLonger = 1.5
+)
+
+// longest says whether a step is far longer than each of enough later ones.
+func longest(step interval.Span, later []interval.Span) bool {
+	if len(later) < minLater {
+		return false
+	}
+	var most int64
+	for _, s := range later {
+		most = max(most, s.LenNs())
+	}
+	return float64(step.LenNs()) >= farLonger*float64(most)
+}
+
 // medianOf reorders its argument. Of an even number it is the lower middle.
 func medianOf(v []int64) int64 {
 	if len(v) == 0 {
@@ -108,7 +130,7 @@ func (f *Facts) startupEvidence(s *Steps) func(k int) (why string, own bool) {
 		if waits(k) {
 			found = append(found, "waits for another rank to start")
 		}
-		for _, kind := range append(startupKinds(), "compiles or tunes") {
+		for _, kind := range append(startupKinds(), "compiles or tunes", firstUse, migrates) {
 			c := counts[kind]
 			if len(c) <= k || c[k] == 0 {
 				continue
@@ -186,6 +208,10 @@ func (f *Facts) startupCounts(s *Steps) map[string][]int {
 			count(kind, t.Ops.StartNs[i])
 		}
 	}
+	for _, ns := range f.firstUses() {
+		count(firstUse, ns)
+	}
+	counts[migrates] = f.migrationsIn(s.All)
 	return counts
 }
 
