@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -13,13 +14,16 @@ import (
 //
 //  1. A family is the ranges of one thread whose names differ by numbers only. Ranges of a family within each other
 //     are one; a family whose ranges overlap is none. What frameworks and libraries mark is left out, but for marks
-//     that are known to come once in each turn (see loopbeats.go).
+//     that are known to come once in each turn (see loopbeats.go). Names that say that a turn warms up are left out
+//     if others say what counts.
 //  2. A family can mark turns if it comes back, the time from its first to its last range holds most of the work of
-//     its process, and nearly each turn has work. Parts of models (layers, blocks, numbers in a module's path) cannot
-//     whatever the rest says, and names whose numbers come back count something inside a turn. Epochs cannot.
+//     its process, and nearly each turn has work, but for long runs of turns on the CPU. Parts of models (layers,
+//     blocks, numbers in a module's path) cannot whatever the rest says, and names whose numbers come back count
+//     something inside a turn. Epochs cannot, nor Steps around the ranges step.
 //  3. Where PyTorch marks the optimizer or the data loader, a family must come as often.
 //  4. Names that people give to turns (step, iteration, batch, token, request, …) are believed. Others must be of
-//     turns that are alike and in which the host does what loops do: it hands data over, looks at a result, waits.
+//     turns that are alike and in which the host does what loops do: it hands data over, looks at a result, waits; or
+//     that are passes over a whole model (see looppasses.go). Each of another part of a model they are no turns.
 //  5. Of those that are left, the outermost: that which comes least often. Of equals, what holds more work.
 const (
 	minTurns       = 3   // ranges of a family; two where a name says that they are turns
@@ -38,6 +42,7 @@ type rangeFamily struct {
 	rows     []uint32
 	spans    []interval.Span
 	warmUps  []interval.Span // turns that are said to be no more than that
+	warmRows []uint32
 	overlaps bool
 	restarts bool // a name comes back although names differ by numbers
 	workNs   int64
@@ -129,7 +134,7 @@ func (l *loopFinder) families() []*rangeFamily {
 		span := interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)}
 		if n.warm {
 			if k := len(fam.warmUps); k == 0 || span.EndNs > fam.warmUps[k-1].EndNs {
-				fam.warmUps = append(fam.warmUps, span)
+				fam.warmUps, fam.warmRows = append(fam.warmUps, span), append(fam.warmRows, uint32(i))
 			}
 			continue
 		}
@@ -142,6 +147,10 @@ func (l *loopFinder) families() []*rangeFamily {
 		fam.rows, fam.spans = append(fam.rows, uint32(i)), append(fam.spans, span)
 	}
 	for at, fam := range found {
+		if len(fam.spans) == 0 && len(fam.warmUps) >= minTurns && fam.word == wordTurn {
+			// No other turn counts: these are what there is.
+			fam.rows, fam.spans, fam.warmUps = fam.warmRows, fam.warmUps, nil
+		}
 		fam.restarts = fam.restarts && len(names[at]) > 1
 	}
 	return out
@@ -155,14 +164,22 @@ func (l *loopFinder) eligible(all []*rangeFamily) (named, others []*rangeFamily)
 	}
 	for _, r := range all {
 		switch {
-		case !l.repeats(r) || !l.fitsBeats(r):
+		case isSetOf(r, all) || !l.repeats(r) || !l.fitsBeats(r):
 		case r.word == wordTurn:
 			named = append(named, r)
-		case (r.word == wordNone || r.word == wordPhase) && !r.restarts && l.looksLikeLoop(r):
+		case (r.word == wordNone || r.word == wordPhase) && !r.restarts && !l.inParts(r) && l.looksLikeLoop(r):
 			others = append(others, r)
 		}
 	}
 	return named, others
+}
+
+// isSetOf says whether a family is named for many of the turns that another one is: Steps around step.
+func isSetOf(r *rangeFamily, all []*rangeFamily) bool {
+	return slices.ContainsFunc(all, func(s *rangeFamily) bool {
+		plural := strings.EqualFold(r.key, s.key+"s") || strings.EqualFold(r.key, s.key+"es")
+		return plural && s.word == wordTurn && s.thread == r.thread && len(s.spans) >= minTurns*len(r.spans)
+	})
 }
 
 func coverNs(spans []interval.Span) int64 {
@@ -196,14 +213,25 @@ func (l *loopFinder) repeats(r *rangeFamily) bool {
 		float64(r.workNs) < minTurnWork*float64(loopNs) {
 		return false
 	}
-	turns := l.turnsFrom(startsOf(r.spans))
-	busy := 0
-	for _, s := range turns {
-		if from, to := tr.rows(s); from < to {
+	return l.nearlyAllBusy(l.turnsFrom(startsOf(r.spans)), tr)
+}
+
+// nearlyAllBusy says whether nearly all turns have work, or those that have none are many in a row: loops of their own
+// that run on the CPU.
+func (l *loopFinder) nearlyAllBusy(turns []interval.Span, tr *trail) bool {
+	busy, changes, was := 0, 0, false
+	for i, s := range turns {
+		from, to := tr.rows(s)
+		is := from < to
+		if is {
 			busy++
 		}
+		if i > 0 && is != was {
+			changes++
+		}
+		was = is
 	}
-	return float64(busy) >= minBusyTurns*float64(len(turns))
+	return float64(busy) >= minBusyTurns*float64(len(turns)) || busy >= minRun && changes*minRun <= len(turns)
 }
 
 // afterWarmUp says whether a family is turns that count behind others that are said to warm up, with a name that says
@@ -229,6 +257,15 @@ func (l *loopFinder) fitsBeats(r *rangeFamily) bool {
 	return n >= want-2 && n <= want+max(2, want/10)
 }
 
+// inParts says whether each turn comes with another part of a model: what a layer does is no step.
+func (l *loopFinder) inParts(r *rangeFamily) bool {
+	process := l.f.ProcessOf(r.thread)
+	loop := interval.Span{StartNs: r.spans[0].StartNs, EndNs: r.spans[len(r.spans)-1].EndNs}
+	return l.f.partsWithin(loop, len(r.spans), func(th model.ThreadRow) bool {
+		return l.f.ProcessOf(th) == process
+	}) != ""
+}
+
 // looksLikeLoop says whether the turns of a family are alike and the host takes part in them: rule 4.
 func (l *loopFinder) looksLikeLoop(r *rangeFamily) bool {
 	tr := l.trailOf(r.thread)
@@ -241,7 +278,7 @@ func (l *loopFinder) looksLikeLoop(r *rangeFamily) bool {
 	case !tr.usuallyAlike(turns, 1):
 		return false
 	case tr.of == trailOfWork:
-		return l.hostIn(turns, l.f.ProcessOf(r.thread))
+		return l.hostIn(turns, l.f.ProcessOf(r.thread)) || l.isWholePass(r, tr)
 	case tr.of == trailOfRanges:
 		return tr.kinds(turns[len(turns)/2]) > 1 // else the range is all that it is like
 	}

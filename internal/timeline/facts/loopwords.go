@@ -45,6 +45,9 @@ var loopWords = func() map[string]loopWord {
 // dotted is a number in the path of a module: blocks.3.attn, h.11, layers[3].
 var dotted = regexp.MustCompile(`[A-Za-z_]\.\d+(\.|\)|$)|\w\[\d+\]`)
 
+// dimensions ends the names of modules by how many dimensions their data has: BatchNorm2d.
+var dimensions = regexp.MustCompile(`[123]d$`)
+
 // numberedRun is a run of many turns: "run 3"; as a verb, as in run_model, the word says nothing.
 var numberedRun = regexp.MustCompile(`(?i)(^|[^a-z])run[-_#: ]*\d`)
 
@@ -55,7 +58,11 @@ func loopWordOf(name string) loopWord {
 	}
 	found := wordNone
 	for _, w := range nameWords(name) {
-		if is := loopWords[w]; is != wordNone && (found == wordNone || is < found) {
+		is := loopWords[w]
+		if is == wordNone {
+			is = loopWords[dimensions.ReplaceAllString(w, "")]
+		}
+		if is != wordNone && (found == wordNone || is < found) {
 			found = is
 		}
 	}

@@ -13,6 +13,7 @@ func TestLoopWords(t *testing.T) {
 		"layer_3_token_5": wordPart, "blocks.3.attn": wordPart, "h.11": wordPart, "layers[3]": wordPart,
 		"micro_batch_2": wordPart, "BatchNorm affine=True": wordPart, "TransformerLayer": wordPart,
 		"[pl][module]torch.nn.modules.conv.Conv2d: layer1.0.conv1": wordPart, "h2d_embedding": wordPart,
+		"1: BatchNorm2d": wordPart, "MaxPool3d": wordPart, "Conv2dNormActivation": wordPart,
 
 		"optimizer_step": wordPhase, "load_batch": wordPhase, "forward_step": wordPhase, "h2d": wordPhase,
 		"DeepSpeedEngine.forward": wordPhase,

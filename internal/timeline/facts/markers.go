@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,6 +57,7 @@ func (f *Facts) markers(chosen *regexp.Regexp) Markers {
 		rows := f.markerRows(func(_ model.RangeKind, name string) bool { return chosen.MatchString(name) })
 		return f.markersAt(StepsNVTX, f.outermost(f.oneProcess(rows)))
 	}
+	note := ""
 	for _, try := range []struct {
 		source StepSource
 		is     func(model.RangeKind, string) bool
@@ -69,11 +71,30 @@ func (f *Facts) markers(chosen *regexp.Regexp) Markers {
 		}},
 		{StepsProfilerStep, func(k model.RangeKind, name string) bool { return IsProfilerStep(name) }},
 	} {
-		if m := f.markersAt(try.source, f.oneProcess(f.oneFamily(f.markerRows(try.is)))); len(m.Spans) > 0 {
+		m := f.markersAt(try.source, f.oneProcess(f.oneFamily(f.markerRows(try.is))))
+		if f.isStub(m) {
+			note = fmt.Sprintf("the only step marker, %s, holds next to nothing of what was recorded",
+				f.Trace.Strings.Text(f.Trace.Ranges.Name[m.Rows[0]]))
+		} else if len(m.Spans) > 0 {
 			return f.insideOne(m)
 		}
 	}
-	return f.loopMarkers()
+	m := f.loopMarkers()
+	m.Note = join(note, m.Note)
+	return m
+}
+
+// minInStub is the share of what was done that a lone marker must hold: a profiler that is stopped before the program
+// tells it of a second turn leaves one that begins when all is done, and holds nothing or a call at its edge.
+const minInStub = 0.01
+
+// isStub says whether markers are a single one that is open while next to nothing is done.
+func (f *Facts) isStub(m Markers) bool {
+	if len(m.Spans) != 1 {
+		return false
+	}
+	tr := f.trails()[f.ProcessOf(f.Trace.Ranges.Thread[m.Rows[0]])]
+	return tr != nil && tr.of != trailOfRanges && float64(tr.ns(m.Spans[0])) < minInStub*float64(tr.allNs())
 }
 
 // markerRows is the closed ranges that is accepts. Names are judged once each.

@@ -3,6 +3,8 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"lacuna/internal/base/interval"
@@ -50,47 +52,82 @@ func (p *period) tail() []uint32 { return p.names[p.edges[p.pieces()]:] }
 
 // stepsByPeriod fills s with device steps if the launches repeat.
 func (f *Facts) stepsByPeriod(s *Steps) {
-	lane := f.laneWork(s.Busiest)
-	names, at := f.numberNames(lane)
-	byCount := make(map[int][]uint32)
-	var counts []int
-	for n, positions := range at {
-		c := len(positions)
-		if c < minPeriods || len(lane)/c < minPeriodWork {
-			continue
+	for _, lane := range f.lanesOfTurns(s.Busiest) {
+		names, at := f.numberNames(lane)
+		if best := f.bestPeriod(s, lane, names, at, 1); best != nil {
+			f.takePeriod(s, best)
+			return
 		}
-		if byCount[c] == nil {
-			counts = append(counts, c)
-		}
-		byCount[c] = append(byCount[c], uint32(n))
 	}
-	slices.SortFunc(counts, func(a, b int) int { return cmp.Compare(b, a) })
-	if len(counts) > maxCandidates {
-		counts = counts[len(counts)-maxCandidates:]
-	}
-	seen := make([]int32, len(at)) // scratch
-	for _, c := range counts {
+}
+
+// bestPeriod is the pieces that are steps, by points 3 to 5; nil: none. Pieces begin where at says that something
+// occurs, or up to shifts-1 kernels later.
+func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32, shifts int32) *period {
+	seen := make([]int32, len(names)) // scratch
+	for same := range byCount(at, func(positions []int32) bool {
+		return len(positions) >= minPeriods && len(lane)/len(positions) >= minPeriodWork
+	}) {
 		var best *period
 		bestPauseNs := int64(-1)
-		for _, n := range byCount[c] {
+		for _, n := range same {
 			p := &period{lane: lane, names: names, edges: at[n]}
 			if !p.alike(seen) || !f.isLoop(p, seen) {
 				if p.parts != "" {
-					s.Note = "no step markers; the launches that repeat are parts of a model, " + p.parts +
-						": the capture is taken as one step"
+					s.parts = p.parts
 				}
 				continue
 			}
-			if pause := f.medianPauseNs(lane, p.edges); pause > bestPauseNs {
-				best, bestPauseNs = p, pause
+			for shift := range shifts {
+				q := p.shifted(shift)
+				if pause := f.medianPauseNs(lane, q.edges); pause > bestPauseNs {
+					best, bestPauseNs = q, pause
+				}
 			}
 		}
 		if best != nil {
-			s.Source, s.Device, s.All = StepsPeriodicity, true, between(f.startsAt(best))
-			s.Markers = f.hostOf(lane, best.edges)
-			s.Note = fmt.Sprintf("no step markers: %d launches repeat, and each repetition is taken for a step",
-				best.median)
-			return
+			return best
+		}
+	}
+	return nil
+}
+
+// shifted is the same pieces, each from n kernels later on.
+func (p *period) shifted(n int32) *period {
+	q := *p
+	q.edges = slices.Clone(p.edges)
+	for i := range q.edges {
+		q.edges[i] += n
+	}
+	if last := len(q.edges) - 1; int(q.edges[last]) >= len(q.lane) {
+		q.edges = q.edges[:last]
+	}
+	return &q
+}
+
+// takePeriod makes the pieces the steps.
+func (f *Facts) takePeriod(s *Steps, p *period) {
+	s.Source, s.Device, s.All = StepsPeriodicity, true, between(f.startsAt(p))
+	s.Markers = f.hostOf(p.lane, p.edges)
+	s.Note = join(s.Note,
+		fmt.Sprintf("no step markers: %d launches repeat, and each repetition is taken for a step", p.median))
+}
+
+// byCount yields what occurs equally often, most often first: of the different counts the last maxCandidates.
+func byCount(at [][]int32, fits func(positions []int32) bool) iter.Seq[[]uint32] {
+	same := make(map[int][]uint32)
+	for n, positions := range at {
+		if fits(positions) {
+			same[len(positions)] = append(same[len(positions)], uint32(n))
+		}
+	}
+	counts := slices.SortedFunc(maps.Keys(same), func(a, b int) int { return cmp.Compare(b, a) })
+	counts = counts[max(0, len(counts)-maxCandidates):]
+	return func(yield func([]uint32) bool) {
+		for _, c := range counts {
+			if !yield(same[c]) {
+				return
+			}
 		}
 	}
 }

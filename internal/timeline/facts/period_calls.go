@@ -1,8 +1,8 @@
 package facts
 
 import (
-	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"lacuna/internal/base/interval"
@@ -23,43 +23,40 @@ const (
 	maxSameCount   = 16   // calls that come back equally often and are tried: they are of one loop
 )
 
-// stepsByCalls fills s with device steps if the calls repeat.
+// stepsByCalls fills s with device steps if the calls repeat: those of all streams alike or, where the turns of several
+// streams overlap, so that only a round of them is a turn, those of each stream for itself.
 func (f *Facts) stepsByCalls(s *Steps) {
 	lane, weights := f.callWork()
-	names, at := f.numberCalls(lane)
-	w := f.Work()
-	compute := false
-	for _, row := range lane {
-		compute = compute || w.Kind[row].IsCompute()
-	}
-	byCount := make(map[int][]uint32)
-	var counts []int
-	for n, positions := range at {
-		c := len(positions)
-		if c < minCallPeriods || compute && !w.Kind[lane[positions[0]]].IsCompute() {
-			continue
-		}
-		if byCount[c] == nil {
-			counts = append(counts, c)
-		}
-		byCount[c] = append(byCount[c], uint32(n))
-	}
-	slices.SortFunc(counts, func(a, b int) int { return cmp.Compare(b, a) })
-	if len(counts) > maxCandidates {
-		counts = counts[len(counts)-maxCandidates:]
-	}
-	seen := make([]int32, len(at)) // scratch
-	for _, c := range counts {
-		for _, n := range byCount[c][:min(maxSameCount, len(byCount[c]))] {
-			p := &period{lane: lane, names: names, edges: at[n]}
-			if p.alike(seen) && f.isCallLoop(p, weights, seen) {
-				s.Source, s.Device, s.All = StepsPeriodicity, true, between(f.startsAt(p))
-				s.Markers = f.hostOf(lane, p.edges)
-				s.Note = fmt.Sprintf("no step markers: %s, and each repetition is taken for a step", repeats(p.median))
-				return
+	for _, byStream := range []bool{false, true} {
+		names, at := f.numberCalls(lane, byStream)
+		seen := make([]int32, len(at)) // scratch
+		for same := range f.callsByCount(lane, at) {
+			for _, n := range same[:min(maxSameCount, len(same))] {
+				p := &period{lane: lane, names: names, edges: at[n]}
+				if p.alike(seen) && f.isCallLoop(p, weights, seen) {
+					f.takeCalls(s, p)
+					return
+				}
 			}
 		}
 	}
+}
+
+// callsByCount is byCount of the calls with which a piece can begin.
+func (f *Facts) callsByCount(lane []int32, at [][]int32) iter.Seq[[]uint32] {
+	w := f.Work()
+	compute := slices.ContainsFunc(lane, func(row int32) bool { return w.Kind[row].IsCompute() })
+	return byCount(at, func(positions []int32) bool {
+		return len(positions) >= minCallPeriods && (!compute || w.Kind[lane[positions[0]]].IsCompute())
+	})
+}
+
+// takeCalls makes the pieces the steps.
+func (f *Facts) takeCalls(s *Steps, p *period) {
+	s.Source, s.Device, s.All = StepsPeriodicity, true, between(f.startsAt(p))
+	s.Markers = f.hostOf(p.lane, p.edges)
+	s.Note = join(s.Note,
+		fmt.Sprintf("no step markers: %s, and each repetition is taken for a step", repeats(p.median)))
 }
 
 func repeats(calls int) string {
@@ -104,13 +101,15 @@ func rowsOf(calls []int32) []uint32 {
 	return out
 }
 
-// numberCalls gives what calls issued small numbers, and tells the positions of each.
-func (f *Facts) numberCalls(lane []int32) (names []uint32, positions [][]int32) {
+// numberCalls gives what calls issued small numbers, those of each stream their own if byStream, and tells the
+// positions of each.
+func (f *Facts) numberCalls(lane []int32, byStream bool) (names []uint32, positions [][]int32) {
 	type issued struct {
 		kind  WorkKind
 		name  uint64
 		bytes int64
 		grid  [3]int32
+		on    Lane
 	}
 	t, w := f.Trace, f.Work()
 	k := &t.Kernels
@@ -119,6 +118,9 @@ func (f *Facts) numberCalls(lane []int32) (names []uint32, positions [][]int32) 
 	for i, row := range lane {
 		r := int(w.Row[row])
 		is := issued{kind: w.Kind[row]}
+		if byStream {
+			is.on = Lane{w.Device[row], w.Stream[row]}
+		}
 		switch is.kind {
 		case WorkKernel, WorkComm:
 			if g := at(k.Graph, r, model.NoGraph); g != model.NoGraph {
@@ -153,7 +155,7 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 	}
 	calls, distinct := f.edgeCalls(p)
 	if !distinct || f.coveredByPieces(p) < minCovered || f.heldByRange(calls) || f.partsOf(calls) != "" ||
-		f.updatesUnevenly(p) {
+		f.updatesUnevenly(p) || f.capturesGraphs(p) {
 		return false
 	}
 	if p.median == 1 && f.coveredByPieces(p) >= minAllCovered {

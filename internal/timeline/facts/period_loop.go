@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
@@ -18,12 +20,13 @@ import (
 //   - What follows the last piece is part of a piece. Where it is not, the repetition has ended in the
 //     capture, as that of layers does, and is believed only if the host takes part in every piece.
 func (f *Facts) isLoop(p *period, seen []int32) bool {
-	if (p.pieces()-1)*p.median < minRepeated || float64(len(p.tail())) > maxTail*float64(p.median) {
+	if (p.pieces()-1)*p.median < minRepeated || float64(len(p.tail())) > maxTail*float64(p.median) ||
+		!slices.IsSorted(f.startsAt(p)) {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
 	if !distinct || !f.coversWork(p) || f.heldByRange(calls) || f.updatesUnevenly(p) ||
-		p.ends(seen) && !f.hostTakesPart(p) {
+		f.capturesGraphs(p) || p.ends(seen) && !f.hostTakesPart(p) {
 		return false
 	}
 	p.parts = f.partsOf(calls)
@@ -53,18 +56,23 @@ func (f *Facts) coversWork(p *period) bool {
 
 // WorkShare is how much of the capture's GPU work lies within span, by the sum of durations.
 func (f *Facts) WorkShare(span interval.Span) float64 {
+	inside, all := f.workWithin(span)
+	return float64(inside) / float64(max(1, all))
+}
+
+// workWithin is the GPU work within span and all of it, by the sum of durations.
+func (f *Facts) workWithin(span interval.Span) (inside, all int64) {
 	w := f.Work()
-	var inside, all int64
 	for i := range w.Len() {
 		s := interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}
 		inside, all = inside+s.Clip(span).LenNs(), all+s.LenNs()
 	}
-	return float64(inside) / float64(max(1, all))
+	return inside, all
 }
 
-// heldByRange says whether something on the launching thread encloses several of calls: an operator,
-// or a range whose name does so again and again, one after the other. A range that does it once may be the whole run,
-// and one within another of its name was not closed.
+// heldByRange says whether something on the launching thread encloses several of calls: an operator, a module of the
+// model, an update of the weights, or a range whose name does so again and again, one after the other. Another range
+// that does it once may be the whole run, and one within another of its name was not closed.
 func (f *Facts) heldByRange(calls []int32) bool {
 	t := f.Trace
 	starts := make(map[model.ThreadRow][]int64)
@@ -82,11 +90,21 @@ func (f *Facts) heldByRange(calls []int32) bool {
 			return true
 		}
 	}
+	isModule := judge(&t.Strings, func(name string) bool { return strings.HasPrefix(name, modulePrefix) })
+	for i, th := range t.PyCalls.Thread {
+		if isModule(t.PyCalls.Name[i]) && holds(th, t.PyCalls.StartNs[i], t.PyCalls.StartNs[i]+t.PyCalls.DurNs[i]) {
+			return true
+		}
+	}
 	until := make(map[model.StringID]int64) // when the first one of a name that holds several has ended
 	names := f.RangeNames()
+	isOnePass := judge(&t.Strings, onePass.MatchString)
 	for i, th := range t.Ranges.Thread {
 		if t.Ranges.DurNs[i] == model.OpenDurNs || !holds(th, t.Ranges.StartNs[i], t.Ranges.EndNs(i)) {
 			continue
+		}
+		if isOnePass(t.Ranges.Name[i]) {
+			return true
 		}
 		name := names[t.Ranges.Name[i]]
 		if end, seen := until[name]; seen && t.Ranges.StartNs[i] >= end {
@@ -96,6 +114,34 @@ func (f *Facts) heldByRange(calls []int32) bool {
 		}
 	}
 	return false
+}
+
+// modulePrefix begins the name of the Python call that is a module's forward.
+const modulePrefix = "nn.Module: "
+
+// onePass is what PyTorch marks around one pass over a model, or over its parameters: what repeats inside is layers or
+// parameters.
+var onePass = regexp.MustCompile(`^Optimizer\.(step|zero_grad)#|` + loopRange.String())
+
+// capturesGraphs says whether the host captures a graph in nearly every piece and launches none: the pieces are parts
+// of a pass that is being captured, and ran only what cannot be.
+func (f *Facts) capturesGraphs(p *period) bool {
+	launched, thread := f.launchedAt(p)
+	captures := f.GraphCaptures()[thread]
+	if launched == nil || len(captures) == 0 {
+		return false
+	}
+	met := newMet(p.pieces())
+	for _, s := range captures {
+		met.at(launched, s.StartNs)
+	}
+	if float64(met.count()) < minBusyTurns*float64(p.pieces()) {
+		return false
+	}
+	calls := f.Trace.Calls.StartNs
+	return !slices.ContainsFunc(f.launchCalls(), func(c launchedCall) bool {
+		return c.graph && launched[0] <= calls[c.call] && calls[c.call] < launched[len(launched)-1]
+	})
 }
 
 // ends says whether kernels follow the last piece that no piece has. seen has a zero for each name and is left so.
@@ -113,35 +159,105 @@ func (p *period) ends(seen []int32) bool {
 
 // hostTakesPart says whether in every piece data passes between host and device, or the host waits
 // for the device: loops read their input and look at their result; the layers of a model do neither.
-func (f *Facts) hostTakesPart(p *period) bool {
+func (f *Facts) hostTakesPart(p *period) bool { return f.piecesWithHost(p) == p.pieces() }
+
+// hostIsIn says the same of nearly every piece, or that the host takes the time of each: by events that no stream
+// waits for and that nobody asks whether they have come.
+func (f *Facts) hostIsIn(p *period) bool {
+	need := minBusyTurns * float64(p.pieces())
+	return float64(f.piecesWithHost(p)) >= need || float64(f.piecesTimed(p)) >= need
+}
+
+// piecesWithHost is in how many pieces the host takes part.
+func (f *Facts) piecesWithHost(p *period) int {
 	t, w := f.Trace, f.Work()
-	met := make([]bool, p.pieces())
+	met := newMet(p.pieces())
 	starts := f.startsAt(p)
-	mark := func(edges []int64, ns int64) {
-		i, exact := slices.BinarySearch(edges, ns)
-		if !exact {
-			i--
-		}
-		if i >= 0 && i < len(met) {
-			met[i] = true
-		}
-	}
 	device := w.Device[p.lane[0]]
 	for i := range w.Len() {
 		if w.Kind[i] == WorkCopy && w.Device[i] == device && betweenHostAndDevice(t.Copies.Kind[w.Row[i]]) {
-			mark(starts, w.StartNs[i])
+			met.at(starts, w.StartNs[i])
 		}
 	}
-	if hosts := f.hostOf(p.lane, p.edges); hosts != nil {
-		launched := append(startsOf(hosts), hosts[len(hosts)-1].EndNs)
-		thread := t.Calls.Thread[w.Call[p.lane[p.edges[0]]]]
+	if launched, thread := f.launchedAt(p); launched != nil {
 		for _, row := range f.BlockingCalls() {
 			if t.Calls.Thread[row] == thread {
-				mark(launched, t.Calls.StartNs[row])
+				met.at(launched, t.Calls.StartNs[row])
 			}
 		}
 	}
-	return !slices.Contains(met, false)
+	return met.count()
+}
+
+var (
+	recordsEvent = regexp.MustCompile(`^(cuda|cu|hip)EventRecord`)
+	usesEvent    = regexp.MustCompile(`^(cuda|cu|hip)(StreamWaitEvent|EventQuery)`)
+)
+
+// piecesTimed is in how many pieces the host records events that can only tell the time.
+func (f *Facts) piecesTimed(p *period) int {
+	t := f.Trace
+	met := newMet(p.pieces())
+	launched, thread := f.launchedAt(p)
+	if launched == nil {
+		return 0
+	}
+	const record, use = 1, 2
+	is := judge(&t.Strings, func(name string) uint8 {
+		switch {
+		case recordsEvent.MatchString(name):
+			return record
+		case usesEvent.MatchString(name):
+			return use
+		}
+		return 0
+	})
+	for i, id := range t.Calls.Name {
+		switch is(id) {
+		case use:
+			return 0
+		case record:
+			if t.Calls.Thread[i] == thread {
+				met.at(launched, t.Calls.StartNs[i])
+			}
+		}
+	}
+	return met.count()
+}
+
+// launchedAt is when the host launched the pieces and the end of the last one, and on which thread; nil: not known.
+func (f *Facts) launchedAt(p *period) ([]int64, model.ThreadRow) {
+	hosts := f.hostOf(p.lane, p.edges)
+	if len(hosts) == 0 {
+		return nil, model.NoThread
+	}
+	return append(startsOf(hosts), hosts[len(hosts)-1].EndNs), f.Trace.Calls.Thread[f.Work().Call[p.lane[p.edges[0]]]]
+}
+
+// met is in which of some pieces something was met.
+type met []bool
+
+func newMet(n int) met { return make(met, n) }
+
+// at marks the piece that ns is in; edges are where pieces begin, and where the last one ends.
+func (m met) at(edges []int64, ns int64) {
+	i, exact := slices.BinarySearch(edges, ns)
+	if !exact {
+		i--
+	}
+	if i >= 0 && i < len(m) {
+		m[i] = true
+	}
+}
+
+func (m met) count() int {
+	n := 0
+	for _, yes := range m {
+		if yes {
+			n++
+		}
+	}
+	return n
 }
 
 // betweenHostAndDevice says whether a copy crosses from one to the other.

@@ -47,9 +47,14 @@ func (f *Facts) partsOf(calls []int32) string {
 	}
 	first, pieces := calls[0], len(calls)-1
 	loop := interval.Span{StartNs: t.Calls.StartNs[first], EndNs: t.Calls.StartNs[calls[pieces]]}
+	return f.partsWithin(loop, pieces, func(th model.ThreadRow) bool { return th == t.Calls.Thread[first] })
+}
+
+// partsWithin is partsOf of so many pieces that begin within loop, by the ranges of some threads.
+func (f *Facts) partsWithin(loop interval.Span, pieces int, of func(model.ThreadRow) bool) string {
 	names := make(map[string]map[string]int) // by family and name
 	for _, r := range f.partRanges() {
-		if r.thread == t.Calls.Thread[first] && loop.Contains(r.startNs) {
+		if loop.Contains(r.startNs) && of(r.thread) {
 			if names[r.family] == nil {
 				names[r.family] = make(map[string]int)
 			}
@@ -63,12 +68,17 @@ func (f *Facts) partsOf(calls []int32) string {
 			most = max(most, times)
 		}
 		// None of them again, and a piece has about one; or several, if no second number can tell the turn.
-		few := len(of) <= pieces+2 || strings.Count(family, "*") == 1
+		few := len(of) <= pieces+2 || strings.Count(family, "*") == 1 || isModulePath(family)
 		if most == 1 && 2*len(of) > pieces && few && (found == "" || family < found) {
 			found = family
 		}
 	}
 	return found
+}
+
+// isModulePath says whether all that a family's names count is modules within others: encoder.block.*.layer.*.
+func isModulePath(family string) bool {
+	return strings.Count(family, "*") == strings.Count(family, ".*")+strings.Count(family, "[*]")
 }
 
 // updateKernel is kernels that hardly anything but optimizers launch.

@@ -69,12 +69,22 @@ func TestPeriods(t *testing.T) {
 			}
 			s.launch(at+200, 7, "a", "b", "c", "d", "e", "f", "g")
 		}), "none"},
-		{"a short loop in a long capture", loop(30, func(s *script, i int, at int64) {
+		{"a short loop behind a long start", loop(30, func(s *script, i int, at int64) {
 			if i > 19 {
 				s.launch(at, 7, "saxpy")
 				s.copies(at+1000, "cudaMemcpy", "DtoH", 1000, 2)
 			} else if i == 0 {
 				s.launch(at, 7, "init")
+			}
+		}), "periodicity 9x1.0"},
+		{"a short loop between other work", loop(30, func(s *script, i int, at int64) {
+			if i > 9 && i < 20 {
+				s.launch(at, 7, "saxpy")
+				s.copies(at+1000, "cudaMemcpy", "DtoH", 1000, 2)
+				return
+			}
+			for k := range 40 {
+				s.copies(at+int64(k)*200, "cudaMemcpy", "HtoD", 100*i+k, 1)
 			}
 		}), "none"},
 		{"a reduction whose grid shrinks", strings.Join([]string{

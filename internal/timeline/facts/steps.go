@@ -53,6 +53,7 @@ type Steps struct {
 	Note    string          // what a reader must know, or ""
 
 	markerRows []uint32 // the ranges that are markers, if any are
+	parts      string   // what ranges call the launches that repeat, if these are parts of a model
 }
 
 // A StartupStep is a first step that is not like the later ones, and why.
@@ -126,6 +127,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 		f.noteCaptured(s)
 		f.dropUnseen(s)
 		f.keepWindow(s, opt.Latest)
+		f.keepLike(s)
 		f.dropUnrecorded(s)
 		return s, nil
 	}
@@ -163,9 +165,10 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 	case len(m.Spans) > 0:
 		f.stepsByMarkers(s, m.Spans)
 	default:
-		f.stepsByPeriod(s)
-		if len(s.All) == 0 {
-			f.stepsByCalls(s)
+		for _, find := range []func(*Steps){f.stepsByPeriod, f.stepsByCalls, f.stepsByRows, f.stepsByRuns} {
+			if find(s); len(s.All) > 0 {
+				break
+			}
 		}
 	}
 	if len(s.All) == 0 {
@@ -305,15 +308,22 @@ func (f *Facts) oneStep(s *Steps) {
 		}
 		main, note := f.mainPart(f.inWindow(span))
 		s.Device, s.All = true, []interval.Span{main}
-		if s.Note == "" {
-			s.Note = "no step markers, and no launches that repeat like a loop: the capture is taken as one step"
+		switch {
+		case s.parts != "":
+			s.Note = join(s.Note, "no step markers; the launches that repeat are parts of a model, "+s.parts)
+		case s.Note == "":
+			s.Note = "no step markers, and no launches that repeat like a loop"
 		}
+		s.Note += ": the capture is taken as one step"
 		s.Note = join(s.Note, note)
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {
 		s.All = []interval.Span{span}
-		s.Note = "no step markers and no GPU work: the capture is taken as one step of the host"
+		if s.Note == "" {
+			s.Note = "no step markers and no GPU work"
+		}
+		s.Note += ": the capture is taken as one step of the host"
 	}
 }
 

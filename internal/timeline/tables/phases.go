@@ -38,10 +38,10 @@ and operators recorded as NVTX ranges, are not rows. Most Time first.`,
 }
 
 // stepNeeds is what steps are found by.
-const stepNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartRanges
+const stepNeeds = model.PartsGPU | model.PartCalls | model.PartOps | model.PartPython | model.PartRanges
 
 // stepSpares is what steps are found better by, if it is there.
-const stepSpares = model.PartOps | model.PartRanges
+const stepSpares = model.PartOps | model.PartPython | model.PartRanges
 
 const howToName = `with torch.profiler.record_function("forward") or torch.cuda.nvtx.range("forward")`
 
