@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
 
 	"lacuna/internal/base/interval"
@@ -57,3 +58,30 @@ func (l *loopFinder) mostParts(r *rangeFamily, span interval.Span) int {
 	}
 	return most
 }
+
+// loneStep makes a step of the only range that is called one where it holds nearly all that was launched: a capture of
+// one step, from its first kernel to its last work. The step of an optimizer, a scheduler or an engine is its method.
+func (f *Facts) loneStep(s *Steps) {
+	if f.Trace.Ranges.Len() == 0 {
+		return
+	}
+	l := f.loopFinder()
+	for _, r := range l.families() {
+		tr := l.trailOf(r.thread)
+		if len(r.spans) != 1 || r.word == wordPhase || tr == nil || tr.of != trailOfWork ||
+			float64(tr.ns(r.spans[0])) < minInside*float64(tr.allNs()) {
+			continue
+		}
+		name := f.Trace.Strings.Text(f.Trace.Ranges.Name[r.rows[0]])
+		if !oneStepName.MatchString(name) {
+			continue
+		}
+		m := l.markersOf(r)
+		s.Source, s.Marker, s.markerRows = m.Source, m.Name, m.Rows
+		f.stepsByMarkers(s, m.Spans)
+		return
+	}
+}
+
+// oneStepName is names that end with step or iteration, and are not those of a method.
+var oneStepName = regexp.MustCompile(`(?i)(^|[^.a-z])(step|iter|iteration)s?[-_#: ]*\d*$`)

@@ -49,6 +49,19 @@ func TestPartsOfOnePass(t *testing.T) {
 	}
 }
 
+// The note says what the launches that repeat lie in.
+func TestNoteOfOnePass(t *testing.T) {
+	events := "range annotation 0+100000 Optimizer.step#Adam.step\n" + loop(10, func(s *script, _ int, at int64) {
+		s.launch(at+200, 7, names("mul add sqrt div")...)
+	})
+	s, err := With(of(t, events).Trace, StepOptions{}).Steps()
+	want := "no step markers; the launches that repeat lie within one pass over a model or its weights, " +
+		"Optimizer.step#Adam.step: the capture is taken as one step"
+	if err != nil || s.Note != want {
+		t.Errorf("the note is %q, want %q", s.Note, want)
+	}
+}
+
 // A marker that was opened when all was done is no step.
 func TestStubOfProfiler(t *testing.T) {
 	iteration := "op 0+4000 aten::copy_\nop 4000+5000 aten::mm\n"
@@ -91,6 +104,37 @@ func TestPassesAsSteps(t *testing.T) {
 	} {
 		if got := stepsIn(t, test.events, StepOptions{}); got != test.want {
 			t.Errorf("%s: steps are %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// One range that is called a step, around all that is launched, is one; a method of that name and a phase are not.
+func TestLoneStep(t *testing.T) {
+	var s script
+	s.launch(200, 7, names("embedding norm gemm head loss norm_backward gemm_backward")...)
+	work := s.String()
+	for name, want := range map[string]string{"moe_train_step": "nvtx 1x0.2", "Training iteration 3": "nvtx 1x0.2",
+		"CustomAdam.step": "none", "optimizer_step": "none", "training": "none"} {
+		if got := stepsIn(t, "range 100+2000 "+name+"\n"+work, StepOptions{}); got != want {
+			t.Errorf("%s: steps are %s, want %s", name, got, want)
+		}
+	}
+	if got := stepsIn(t, "range 400+2000 train_step\n"+work, StepOptions{}); got != "none" {
+		t.Errorf("a range around a part of the work: steps are %s, want none", got)
+	}
+}
+
+// Steps that are a small part of the time of the GPU are said to be.
+func TestNoteOfCover(t *testing.T) {
+	steps := marked(6, "train_step %d")
+	for events, want := range map[string]string{
+		steps: "steps are the ranges train_step *",
+		steps + "call c900 900000+20 cudaLaunchKernel\nkernel s7 c900 950000+60 evaluate\n": "steps are the ranges " +
+			"train_step *; the steps last 0.050 of the 0.950 ms from the first GPU work to the last",
+	} {
+		s, err := With(of(t, events).Trace, StepOptions{}).Steps()
+		if err != nil || s.Note != want {
+			t.Errorf("the note is %q, want %q", s.Note, want)
 		}
 	}
 }

@@ -40,6 +40,7 @@ type period struct {
 	edges  []int32  // positions in lane where pieces begin; the last one only ends the piece before it
 	median int      // kernels in the usual piece
 	parts  string   // what ranges call the pieces, if that is parts of a model
+	pass   string   // the one pass that several pieces lie in
 }
 
 // piece is the names of a piece, counted from 0.
@@ -73,8 +74,11 @@ func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32,
 		for _, n := range same {
 			p := &period{lane: lane, names: names, edges: at[n]}
 			if !p.alike(seen) || !f.isLoop(p, seen) {
-				if p.parts != "" {
-					s.parts = p.parts
+				switch {
+				case p.parts != "":
+					s.parts = "are parts of a model, " + p.parts
+				case p.pass != "" && s.parts == "":
+					s.parts = "lie within one " + p.pass
 				}
 				continue
 			}

@@ -154,7 +154,7 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || f.coveredByPieces(p) < minCovered || f.heldByRange(calls) || f.partsOf(calls) != "" ||
+	if held, _ := f.heldByRange(calls); held || !distinct || f.coveredByPieces(p) < minCovered || f.partsOf(calls) != "" ||
 		f.updatesUnevenly(p) || f.capturesGraphs(p) {
 		return false
 	}

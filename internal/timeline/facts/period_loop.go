@@ -25,8 +25,11 @@ func (f *Facts) isLoop(p *period, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || !f.coversWork(p) || f.heldByRange(calls) || f.updatesUnevenly(p) ||
-		f.capturesGraphs(p) || p.ends(seen) && !f.hostTakesPart(p) {
+	if !distinct || !f.coversWork(p) {
+		return false
+	}
+	held, pass := f.heldByRange(calls)
+	if p.pass = pass; held || f.updatesUnevenly(p) || f.capturesGraphs(p) || p.ends(seen) && !f.hostTakesPart(p) {
 		return false
 	}
 	p.parts = f.partsOf(calls)
@@ -72,8 +75,9 @@ func (f *Facts) workWithin(span interval.Span) (inside, all int64) {
 
 // heldByRange says whether something on the launching thread encloses several of calls: an operator, a module of the
 // model, an update of the weights, or a range whose name does so again and again, one after the other. Another range
-// that does it once may be the whole run, and one within another of its name was not closed.
-func (f *Facts) heldByRange(calls []int32) bool {
+// that does it once may be the whole run, and one within another of its name was not closed. pass says which
+// module or update it is.
+func (f *Facts) heldByRange(calls []int32) (held bool, pass string) {
 	t := f.Trace
 	starts := make(map[model.ThreadRow][]int64)
 	for _, c := range calls {
@@ -85,15 +89,10 @@ func (f *Facts) heldByRange(calls []int32) bool {
 		i, _ := slices.BinarySearch(at, startNs)
 		return i+1 < len(at) && at[i+1] < endNs
 	}
-	for i, th := range t.Ops.Thread {
-		if holds(th, t.Ops.StartNs[i], t.Ops.EndNs(i)) {
-			return true
-		}
-	}
 	isModule := judge(&t.Strings, func(name string) bool { return strings.HasPrefix(name, modulePrefix) })
 	for i, th := range t.PyCalls.Thread {
 		if isModule(t.PyCalls.Name[i]) && holds(th, t.PyCalls.StartNs[i], t.PyCalls.StartNs[i]+t.PyCalls.DurNs[i]) {
-			return true
+			return true, "pass over a model, " + t.Strings.Text(t.PyCalls.Name[i])
 		}
 	}
 	until := make(map[model.StringID]int64) // when the first one of a name that holds several has ended
@@ -104,16 +103,21 @@ func (f *Facts) heldByRange(calls []int32) bool {
 			continue
 		}
 		if isOnePass(t.Ranges.Name[i]) {
-			return true
+			return true, "pass over a model or its weights, " + t.Strings.Text(t.Ranges.Name[i])
 		}
 		name := names[t.Ranges.Name[i]]
 		if end, seen := until[name]; seen && t.Ranges.StartNs[i] >= end {
-			return true
+			return true, ""
 		} else if !seen {
 			until[name] = t.Ranges.EndNs(i)
 		}
 	}
-	return false
+	for i, th := range t.Ops.Thread {
+		if holds(th, t.Ops.StartNs[i], t.Ops.EndNs(i)) {
+			return true, ""
+		}
+	}
+	return false, ""
 }
 
 // modulePrefix begins the name of the Python call that is a module's forward.

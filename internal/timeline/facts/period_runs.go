@@ -128,7 +128,8 @@ func (f *Facts) isLoopRun(p *period) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	return distinct && !f.heldByRange(calls) && !f.updatesUnevenly(p) && !f.capturesGraphs(p) &&
+	held, _ := f.heldByRange(calls)
+	return distinct && !held && !f.updatesUnevenly(p) && !f.capturesGraphs(p) &&
 		f.partsOf(calls) == "" && f.hostIsIn(p)
 }
 

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 
 	"lacuna/internal/base/interval"
 )
@@ -22,6 +23,24 @@ func (f *Facts) singleStep(s *Steps, work interval.Span) {
 	s.All = []interval.Span{{StartNs: min(mark.StartNs, work.StartNs), EndNs: max(mark.EndNs, work.EndNs)}}
 	s.Note = join(s.Note, fmt.Sprintf("one step marker launches GPU work, which takes %.3f of its %.3f ms: that step "+
 		"is taken to be the marker's time on the host, to the end of its work", float64(work.LenNs())/1e6, float64(mark.LenNs())/1e6))
+}
+
+// noteCover says where steps that nobody marked are less than half of the time in which the GPU was used: what lies
+// around them may be set-up, or what the capture is about.
+func (f *Facts) noteCover(s *Steps) {
+	w := f.Work()
+	if !s.Device || s.Engine != nil || s.Source == StepsNone || s.Source == StepsProfilerStep || w.Len() == 0 {
+		return
+	}
+	whole := interval.Span{StartNs: w.StartNs[0], EndNs: slices.Max(w.EndNs)}
+	if part := s.Window().LenNs(); float64(part) < minCovered*float64(whole.LenNs()) {
+		digits := 3
+		for ns := whole.LenNs(); digits > 0 && ns >= 10e6; ns /= 10 {
+			digits--
+		}
+		s.Note = join(s.Note, fmt.Sprintf("the steps last %.*f of the %.*f ms from the first GPU work to the last",
+			digits, float64(part)/1e6, digits, float64(whole.LenNs())/1e6))
+	}
 }
 
 // maxCaptured is the share of the launches that may go into a graph that is being captured without a word: more than

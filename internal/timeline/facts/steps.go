@@ -53,7 +53,7 @@ type Steps struct {
 	Note    string          // what a reader must know, or ""
 
 	markerRows []uint32 // the ranges that are markers, if any are
-	parts      string   // what ranges call the launches that repeat, if these are parts of a model
+	parts      string   // what the launches that repeat are, if these are parts of a model
 }
 
 // A StartupStep is a first step that is not like the later ones, and why.
@@ -128,6 +128,7 @@ func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
 		f.dropUnseen(s)
 		f.keepWindow(s, opt.Latest)
 		f.keepLike(s)
+		f.noteCover(s)
 		f.dropUnrecorded(s)
 		return s, nil
 	}
@@ -165,7 +166,8 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 	case len(m.Spans) > 0:
 		f.stepsByMarkers(s, m.Spans)
 	default:
-		for _, find := range []func(*Steps){f.stepsByPeriod, f.stepsByCalls, f.stepsByRows, f.stepsByRuns} {
+		for _, find := range []func(*Steps){f.stepsByPeriod, f.stepsByCalls, f.stepsByRows, f.stepsByRuns,
+			f.loneStep} {
 			if find(s); len(s.All) > 0 {
 				break
 			}
@@ -310,7 +312,7 @@ func (f *Facts) oneStep(s *Steps) {
 		s.Device, s.All = true, []interval.Span{main}
 		switch {
 		case s.parts != "":
-			s.Note = join(s.Note, "no step markers; the launches that repeat are parts of a model, "+s.parts)
+			s.Note = join(s.Note, "no step markers; the launches that repeat "+s.parts)
 		case s.Note == "":
 			s.Note = "no step markers, and no launches that repeat like a loop"
 		}
