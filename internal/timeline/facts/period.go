@@ -57,6 +57,9 @@ func (f *Facts) stepsByPeriod(s *Steps) {
 		names, at := f.numberNames(lane)
 		if best := f.bestPeriod(s, lane, names, at, 1); best != nil {
 			f.takePeriod(s, best)
+			if n := f.lanesIn(lane); n > 1 {
+				s.Note = join(s.Note, fmt.Sprintf("%d streams take turns", n))
+			}
 			return
 		}
 	}

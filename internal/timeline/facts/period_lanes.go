@@ -60,3 +60,13 @@ func (f *Facts) sameWork(a, b []int32) bool {
 	}
 	return float64(both) >= minTurnAlike*float64(max(len(a), len(b)))
 }
+
+// lanesIn is how many streams work is on.
+func (f *Facts) lanesIn(work []int32) int {
+	w := f.Work()
+	lanes := make(map[Lane]bool)
+	for _, row := range work {
+		lanes[Lane{w.Device[row], w.Stream[row]}] = true
+	}
+	return len(lanes)
+}

@@ -52,6 +52,9 @@ func (f *Facts) takeRuns(s *Steps, lane []int32, names []uint32, at [][]int32, s
 	bestPauseNs := int64(-1)
 	for _, n := range same[:min(maxSameCount, len(same))] {
 		p := &period{lane: lane, names: names, edges: at[n]}
+		if !p.oftenAlike(seen) {
+			continue
+		}
 		runs := f.loopRuns(p, seen)
 		if len(runs) == 0 {
 			continue
@@ -140,21 +143,41 @@ func (f *Facts) pieceWorkNs(p *period) int64 {
 	return ns
 }
 
+// How many pairs of neighbours are looked at before all of them are, and how many of these must be alike.
+const (
+	pairsTried = 64
+	pairsAlike = 16
+)
+
+// oftenAlike says whether some of the pieces, spread over all, resemble the next one.
+func (p *period) oftenAlike(seen []int32) bool {
+	n := p.pieces() - 1
+	tried, alike := min(n, pairsTried), 0
+	for i := range tried {
+		if p.areAlike(i*n/tried, i*n/tried+1, seen) {
+			alike++
+		}
+	}
+	return alike*pairsTried >= pairsAlike*tried
+}
+
+// areAlike says whether two pieces resemble each other.
+func (p *period) areAlike(i, j int, seen []int32) bool {
+	a, b := p.piece(i), p.piece(j)
+	return float64(common(a, b, seen)) >= minResemblance*float64(max(len(a), len(b)))
+}
+
 // runsOf cuts pieces where one does not resemble the one before it. A piece that is unlike between two that are alike
 // is in the run; where such pieces take much time, they end it.
 func (f *Facts) runsOf(p *period, seen []int32) []run {
-	alike := func(i, j int) bool {
-		a, b := p.piece(i), p.piece(j)
-		return float64(common(a, b, seen)) >= minResemblance*float64(max(len(a), len(b)))
-	}
 	starts := f.startsAt(p)
 	cut := func(bridge bool) (runs []run, unlikeNs, allNs int64) {
 		for i := 0; i < p.pieces(); {
 			r := run{from: i, to: i + 1}
 			for r.to < p.pieces() {
-				if alike(r.to-1, r.to) {
+				if p.areAlike(r.to-1, r.to, seen) {
 					r.to++
-				} else if bridge && r.to+1 < p.pieces() && alike(r.to-1, r.to+1) {
+				} else if bridge && r.to+1 < p.pieces() && p.areAlike(r.to-1, r.to+1, seen) {
 					unlikeNs += starts[r.to+1] - starts[r.to]
 					r.to += 2
 				} else {
