@@ -19,9 +19,13 @@ import (
 //  3. The pieces must be steps of the loop that the capture is about, and not a part of one, such as
 //     the layers of a model: see isLoop.
 //  4. Of the names whose pieces pass, take the largest n: pieces that hold two steps resemble
-//     each other too.
+//     each other too. But where the host takes no part in the pieces, and another name's hold equally many of them
+//     each, these are the steps: a model's head is too little to make its last layer unlike the others.
 //  5. Of the names with that n, take the one with the longest usual pause before it: loops wait
 //     where they begin.
+//
+// Where the streams of a device take turns, their kernels are one sequence (period_lanes.go). Where none of this finds
+// steps, the calls do (period_calls.go), or kernels in a row (period_rows.go), or runs of pieces (period_runs.go).
 const (
 	minPeriods     = 3
 	minPeriodWork  = 3    // kernels in a step; a loop of one or two kernels has no shape to recognise
@@ -69,6 +73,7 @@ func (f *Facts) stepsByPeriod(s *Steps) {
 // occurs, or up to shifts-1 kernels later.
 func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32, shifts int32) *period {
 	seen := make([]int32, len(names)) // scratch
+	var inner *period
 	for same := range byCount(at, func(positions []int32) bool {
 		return len(positions) >= minPeriods && len(lane)/len(positions) >= minPeriodWork
 	}) {
@@ -76,6 +81,9 @@ func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32,
 		bestPauseNs := int64(-1)
 		for _, n := range same {
 			p := &period{lane: lane, names: names, edges: at[n]}
+			if inner != nil && !p.groups(inner) {
+				continue
+			}
 			if !p.alike(seen) || !f.isLoop(p, seen) {
 				switch {
 				case p.parts != "":
@@ -92,11 +100,14 @@ func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32,
 				}
 			}
 		}
-		if best != nil {
+		switch {
+		case best != nil && (f.hostIsIn(best) || f.updatesIn(best) == best.pieces()):
 			return best
+		case best != nil:
+			inner = best
 		}
 	}
-	return nil
+	return inner
 }
 
 // shifted is the same pieces, each from n kernels later on.

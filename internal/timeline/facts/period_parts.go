@@ -99,6 +99,12 @@ func (f *Facts) updateKernels() []bool {
 // updatesUnevenly says whether an optimizer runs in some pieces and not in the others: they are batches whose
 // gradients are accumulated, or phases, and the step has several.
 func (f *Facts) updatesUnevenly(p *period) bool {
+	with := f.updatesIn(p)
+	return with > 0 && float64(with) < minBusyTurns*float64(p.pieces())
+}
+
+// updatesIn is in how many pieces an optimizer runs.
+func (f *Facts) updatesIn(p *period) int {
 	w, updates := f.Work(), f.updateKernels()
 	with := 0
 	for i := range p.pieces() {
@@ -108,5 +114,22 @@ func (f *Facts) updatesUnevenly(p *period) bool {
 			with++
 		}
 	}
-	return with > 0 && float64(with) < minBusyTurns*float64(p.pieces())
+	return with
+}
+
+// groups says whether each piece has equally many of inner's, at least two. A kernel that comes with every so many
+// pieces of a loop in which the host takes no part is what comes between the layers of one turn and those of the next:
+// these differ from the others by too little to tell by likeness.
+func (p *period) groups(inner *period) bool {
+	want := 0
+	for i := range p.pieces() {
+		lo, _ := slices.BinarySearch(inner.edges, p.edges[i])
+		hi, _ := slices.BinarySearch(inner.edges, p.edges[i+1])
+		if n := hi - lo; want == 0 {
+			want = n
+		} else if n != want {
+			return false
+		}
+	}
+	return want >= 2
 }

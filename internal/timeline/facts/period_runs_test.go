@@ -66,7 +66,20 @@ func TestRuns(t *testing.T) {
 		{"no kernel comes once in a turn", loop(12, func(s *script, _ int, at int64) {
 			s.launch(at, 7, names("gemm add norm gemm gemm add relu gemm add norm norm add relu relu gemm")...)
 		}), "periodicity 11x1.0"},
-		{"the same a few times", loop(6, func(s *script, _ int, at int64) {
+		{"layers, and the head of the model once in each turn", loop(6, func(s *script, _ int, at int64) {
+			for k := range int64(4) {
+				s.launch(at+k*2000, 7, names("norm q k v rope attention out add norm gate up silu mul down add cast")...)
+			}
+			s.launch(at+8000, 7, "head")
+		}), "periodicity 5x1.0"},
+		{"the host waits in each, and a kernel comes with every fourth", loop(6, func(s *script, _ int, at int64) {
+			for k := range int64(4) {
+				s.launch(at+k*2500, 7, names("norm q k v rope attention out add norm gate up silu mul down add cast")...)
+				s.wait(at + k*2500 + 1900)
+			}
+			s.launch(at+9600, 7, "head")
+		}), "periodicity 23x0.2"},
+		{"no kernel comes once in a turn, and there are few", loop(6, func(s *script, _ int, at int64) {
 			s.launch(at, 7, names("gemm add norm gemm gemm add relu gemm add norm norm add relu relu gemm")...)
 		}), "none"},
 		{"chunks on streams that overlap", loop(12, func(s *script, _ int, at int64) {
