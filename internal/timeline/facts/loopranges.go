@@ -372,8 +372,11 @@ func (l *loopFinder) markersOf(r *rangeFamily) Markers {
 	default:
 		m.Note = "no step markers: the ranges " + name + " repeat and are taken as steps"
 	}
-	if len(r.warmUps) > 0 {
+	switch {
+	case len(r.warmUps) > 0:
 		m.Note = join(m.Note, "ranges that say that they warm up are left out")
+	case warmUp.MatchString(name):
+		m.Note = join(m.Note, "they say that they warm up, and there are no others of that name")
 	}
 	return m
 }

@@ -129,6 +129,8 @@ func TestNoteOfCover(t *testing.T) {
 	steps := marked(6, "train_step %d")
 	for events, want := range map[string]string{
 		steps: "steps are the ranges train_step *",
+		marked(6, "Warm-up Step %d"): "steps are the ranges Warm-up Step *; they say that they warm up, and there are no " +
+			"others of that name",
 		steps + "call c900 900000+20 cudaLaunchKernel\nkernel s7 c900 950000+60 evaluate\n": "steps are the ranges " +
 			"train_step *; the steps last 0.050 of the 0.950 ms from the first GPU work to the last",
 	} {
