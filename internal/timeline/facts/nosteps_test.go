@@ -170,7 +170,8 @@ func TestStepsOfSeveralLoops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := stepsIn(t, test.events, StepOptions{}); got != test.want || s.First != test.first || s.Last != test.last {
+		got := stepsIn(t, test.events, StepOptions{})
+		if got != test.want || s.First != test.first || s.Last != test.last {
 			t.Errorf("%s: steps are %s, %d to %d, want %s, %d to %d", test.name, got, s.First, s.Last, test.want,
 				test.first, test.last)
 		}

@@ -154,8 +154,8 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if held, _ := f.heldByRange(calls); held || !distinct || f.coveredByPieces(p) < minCovered || f.partsOf(calls) != "" ||
-		f.updatesUnevenly(p) || f.capturesGraphs(p) {
+	if held, _ := f.heldByRange(calls); held || !distinct || f.coveredByPieces(p) < minCovered ||
+		f.partsOf(calls) != "" || f.updatesUnevenly(p) || f.capturesGraphs(p) {
 		return false
 	}
 	if p.median == 1 && f.coveredByPieces(p) >= minAllCovered {

@@ -49,7 +49,7 @@ Most Busy first.`,
 	},
 	First:   []string{"Op", "Input Shapes", "Busy", "GFLOP", "FLOP/byte", "TFLOP/s", "Bound"},
 	Needs:   stepNeeds | model.PartOpArgs,
-	Spares:  model.PartRanges,
+	Spares:  model.PartPython | model.PartRanges,
 	BySteps: true,
 	Fill:    fillOpRoofline,
 }

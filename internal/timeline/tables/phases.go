@@ -32,7 +32,7 @@ and operators recorded as NVTX ranges, are not rows. Most Time first.`,
 		{"GPU idle", unit.Ms, "time in which it was open and the device idle, per step"},
 	},
 	Needs:   stepNeeds,
-	Spares:  model.PartOps,
+	Spares:  model.PartOps | model.PartPython,
 	BySteps: true,
 	Fill:    fillPhases,
 }
