@@ -86,7 +86,12 @@ func (k *Kernel) Chip() (Chip, bool) {
 		return int(v)
 	}
 	c.Warps = get("max_warps_per_multiprocessor", -1)
-	c.Blocks = get("max_blocks_per_multiprocessor", -1)
+	// Reports before 2020.3 lack the attribute; the profiler's limit by blocks is the same number.
+	blocks, ok := k.number("launch__occupancy_limit_blocks")
+	if !ok || blocks < 1 {
+		blocks = -1
+	}
+	c.Blocks = get("max_blocks_per_multiprocessor", blocks)
 	c.Registers = get("max_registers_per_multiprocessor", -1)
 	c.SharedBytes = get("max_shared_memory_per_multiprocessor", -1)
 	c.SharedDriverBytes = get("reserved_shared_memory_per_block", 0)

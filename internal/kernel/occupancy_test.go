@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"lacuna/internal/kernel/profile"
 )
 
 // Everything that the profiler says itself must come out of resources and attributes alone.
@@ -149,5 +151,30 @@ func TestNoOccupancyWithoutAttributes(t *testing.T) {
 	}
 	if _, err := k.WhatIf(WhatIf{-1, -1, 64}); err == nil {
 		t.Error("calculated from nothing")
+	}
+}
+
+// Reports before 2020.3 lack how many blocks an SM holds at most; the profiler's limit by blocks stands in for it.
+func TestOccupancyOfOldReports(t *testing.T) {
+	const launch = `attribute multiprocessor_count 80
+attribute max_warps_per_multiprocessor 64
+attribute max_registers_per_multiprocessor 65536
+attribute max_shared_memory_per_multiprocessor 98304
+kernel k grid=4096,1,1 block=256,1,1
+launch__registers_per_thread 62
+launch__shared_mem_per_block_static 44
+launch__shared_mem_per_block_dynamic 0
+`
+	r, err := profile.Parse(launch + "launch__occupancy_limit_blocks 32\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Of(r.Launches[0]).Occupancy()
+	if o == nil || o.Theoretical != 0.5 || o.Blocks != 4 || o.Limiter() != LimitRegisters || o.Waves != 12.8 {
+		t.Errorf("occupancy %+v, want half by registers in 12.8 waves", o)
+	}
+	r, _ = profile.Parse(launch)
+	if o := Of(r.Launches[0]).Occupancy(); o != nil {
+		t.Errorf("without any limit by blocks: %+v", o)
 	}
 }

@@ -82,6 +82,7 @@ func (f *filler) launch(l *profile.Launch, ref uint64) {
 	}
 	f.refs = append(f.refs, ref)
 	l.Report = f.report
+	gridInBlocks(l)
 	if device, ok := l.Number(profile.AttributePrefix+"device_index", "launch__device_id"); ok && device >= 0 &&
 		device < 1<<31 {
 		l.Device = int(device)
