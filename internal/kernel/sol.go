@@ -182,8 +182,11 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	grid, ok1 := k.GridBlocks()
 	sms, ok2 := k.SMs()
 	if ok1 && ok2 && grid < sms {
-		return Launch, fmt.Sprintf("its %.0f blocks leave %.0f of %.0f SMs idle, and no unit of the GPU is busy", grid,
-			sms-grid, sms)
+		blocks := fmt.Sprintf("its %.0f blocks leave", grid)
+		if grid == 1 {
+			blocks = "its one block leaves"
+		}
+		return Launch, fmt.Sprintf("%s %.0f of %.0f SMs idle, and no unit of the GPU is busy", blocks, sms-grid, sms)
 	}
 	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom),
 		what.Words(), percentText(most))

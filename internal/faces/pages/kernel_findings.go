@@ -12,6 +12,8 @@ import (
 const (
 	toldFindings = 3 // with evidence and fix; the others get a line or two
 	toldPlaces   = 3 // source lines of each
+	// tooShortUs: start and end are a good part of such a kernel, and rules predict nothing.
+	tooShortUs = 10
 )
 
 // kernelFindings is what to fix in a kernel, and the limit that it is at.
@@ -62,7 +64,7 @@ func nothingFound(k *kernelreport.Kernel) string {
 	switch {
 	case k.DurationUs == nil || k.SOL == nil:
 		return "No findings: the report holds too few counters."
-	case k.Class == "launch" && len(k.Mentioned) > 0:
+	case k.Class == "launch" && *k.DurationUs < tooShortUs && len(k.Mentioned) > 0:
 		return "Too short for its counters to predict a gain."
 	case len(k.Abstained) > 0:
 		return fmt.Sprintf(
@@ -86,8 +88,8 @@ func mentioned(k *kernelreport.Kernel, d KernelDetail) []page.Block {
 		return nil
 	}
 	what := "Also found, but worth little here"
-	if k.Class == "launch" {
-		what = "Also found"
+	if k.Class == "launch" || k.Findings != nil && k.Findings[0].Rule == "debug_build" {
+		what = "Also found" // what it is worth is not known
 	}
 	return []page.Block{page.Prose{Indent: 2, Hang: 2, Text: page.Sayf("%s: %s.", what, page.List(titles, "; "))}}
 }

@@ -22,6 +22,7 @@ type Instruction struct {
 	// The scoreboard. An instruction of variable latency takes one of six counters, and those that need its result
 	// wait for that counter: this, not the register names, is what the hardware stalls on.
 	Waits  uint8 // bit i: it waits until counter i is 0
+	Stall  uint8 // cycles, 0 to 15, that its warp waits before the next instruction
 	Writes int8  // counter that says that Dest is there; -1: none
 	Reads  int8  // counter that says that its sources were read; -1: none
 
@@ -167,7 +168,7 @@ func decode(code []byte, at uint64, sm int) Instruction {
 	if n := int8(control >> 8 & 7); n < 6 {
 		i.Reads = n
 	}
-	i.Waits = uint8(control >> 11 & 0x3f)
+	i.Waits, i.Stall = uint8(control>>11&0x3f), uint8(control&15)
 	op := ops[low&0x1ff]
 	if op.name == "" || sm != 0 && sm < 70 { // before Volta an instruction had 64 bits
 		return i

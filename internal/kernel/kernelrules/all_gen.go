@@ -7,6 +7,7 @@ var All = []*Rule{
 	&atomicContention,
 	&barrierStalls,
 	&computeBoundAtPeak,
+	&debugBuild,
 	&dependencyStalls,
 	&dramBoundAtPeak,
 	&extraPasses,

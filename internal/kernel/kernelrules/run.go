@@ -46,6 +46,7 @@ func Run(c *Case, rules []*Rule) *Findings {
 	}
 	run(func(r *Rule) bool { return !r.Healthy && !r.Residual })
 	out.rank(c)
+	out.unoptimised()
 	if len(out.All) == 0 {
 		run(func(r *Rule) bool { return r.Healthy })
 	}
@@ -59,6 +60,9 @@ func Run(c *Case, rules []*Rule) *Findings {
 // missing is the first need that the launch lacks.
 func (r *Rule) missing(c *Case) *Need {
 	for i, n := range r.Needs {
+		if n.Name == needSchedule.Name && !math.IsNaN(c.fixedWait()) {
+			continue
+		}
 		if math.IsNaN(c.number(n.AnyOf...)) || n.Name == needTime.Name && math.IsNaN(c.us()) ||
 			n.Name == needOpcodes.Name && c.Opcodes() == nil {
 			return &r.Needs[i]
