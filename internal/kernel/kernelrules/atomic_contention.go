@@ -68,7 +68,7 @@ func checkAtomics(c *Case, out *Findings) {
 	}
 	f.Because("the busiest resource other than that is at %s", percent(most))
 	f.Places = c.HotWhere(isAtomic)
-	r := asNow().leave(atomicsLeft, kernel.L2In, kernel.L1Req, kernel.L2Tag, kernel.L2)
+	r := asNow().removes(memoryReasons...).leave(atomicsLeft, kernel.L2In, kernel.L1Req, kernel.L2Tag, kernel.L2)
 	if clock := c.cycles() / c.us(); n > 0 && clock > 0 {
 		pass := n / clock / c.us() // a pass for each atomic, as a share of the time of now
 		r.low, r.wait, r.high = pass*sharedAtomicBest, pass*sharedAtomic, pass*sharedAtomicWorst
@@ -112,7 +112,7 @@ func (c *Case) collide(out *Findings) {
     }
     if (lane == 0 || previous_key != key) atomicAdd(&out[key], v);`
 	left := needed / sent
-	r := asNow().leave(left, kernel.L2In, kernel.L1Req, kernel.L2Tag)
+	r := asNow().removes(memoryReasons...).leave(left, kernel.L2In, kernel.L1Req, kernel.L2Tag)
 	r.low, r.wait, r.high = left, left, collisionsOften*left
 	c.expect(f, r)
 }

@@ -53,6 +53,8 @@ func checkDependency(c *Case, out *Findings) {
 	}
 	f.Places = c.HotStalls("wait")
 	r := asNow()
+	// several values a round also need fewer rounds of the loop
+	r.removes("wait", "branch_resolving", "no_instruction")
 	r.low, r.wait, r.high = atMost, fullChains, math.Min(1, math.Max(1.1*(1-wait), 2*fullChains))
 	c.expect(f, r)
 }

@@ -61,7 +61,7 @@ func checkExtraPasses(c *Case, out *Findings) {
 			c.expect(f, blocked(once/dram))
 			return
 		}
-		c.expect(f, asNow().leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag,
+		c.expect(f, asNow().removes(memoryReasons...).leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag,
 			kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill))
 		return
 	}

@@ -113,8 +113,6 @@ func (c *Case) withoutDoubles(f *Finding, converts float64) {
 	}
 	f.Places = c.HotOpcodes("F2F", "DADD", "DMUL", "DFMA")
 	r := asNow()
-	// instructions around the doubles go too, at best
-	r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out, kernel.FMA}
 	r.times(0, kernel.FP64).leave(1-converts, kernel.Issue)
 	if xu := c.use(kernel.XU); converts > 0 && xu > 0 {
 		// Each conversion takes a slot of XU, a sixteenth of the issue rate of an SM's four schedulers at 16 lanes a

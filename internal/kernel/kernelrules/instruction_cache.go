@@ -55,7 +55,7 @@ func checkInstructionCache(c *Case, out *Findings) {
 			unit.FormatMemory(instructionCacheSize))
 	}
 	f.Places = c.HotStalls("no_instruction")
-	r := asNow()
+	r := asNow().removes("no_instruction", "branch_resolving")
 	r.wait, r.low, r.high = 1-share, 1-share, 1-share/2
 	// Warps that are ready while others issue show that nothing else is waited for.
 	if c.stall("not_selected") >= c.stall("wait") {

@@ -72,7 +72,10 @@ func checkL2Thrash(c *Case, out *Findings) {
 // blocked is passes that find their data in L2; at best one pass does the work of all.
 func blocked(share float64) *repair {
 	r := asNow().leave(share, kernel.DRAM)
-	r.only = []kernel.Resource{kernel.DRAM}
+	for _, x := range resources {
+		r.atBest(share, x.id)
+	}
+	r.removes(memoryReasons...)
 	return r
 }
 

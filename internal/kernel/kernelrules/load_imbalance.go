@@ -68,6 +68,7 @@ func checkImbalance(c *Case, out *Findings) {
 	}
 	left := math.Min(1, 1-orZero(imb))
 	r := asNow()
+	r.spreads = true
 	r.high = left
 	if lanes := c.lanes(); lanes < lanesWasted && c.idle().walked < mostLanes {
 		f.Because("%s of 32 lanes are active: trip counts differ within warps too", digits(lanes))

@@ -54,7 +54,7 @@ func checkMemoryLatency(c *Case, out *Findings) {
 	if !c.latencyBound() || !(share >= latencyMostly) || !(c.us() >= coldStartUs) {
 		return
 	}
-	r := asNow()
+	r := asNow().removes(memoryReasons...)
 	r.low, r.wait, r.high = atMost, 2*atMost, 4*atMost
 	scattered := c.gather() >= gatherMatters || math.IsNaN(c.gather()) && c.excessShare() >= 2*excessMatters
 	if scattered {

@@ -47,7 +47,7 @@ func checkThrottle(c *Case, out *Findings) {
 	f.Because("the busiest resource, %s, is at %s", nameOf(at), percent(most))
 	f.Places = c.HotStalls("lg_throttle", "tex_throttle")
 	wider := math.Min(widensAtMost, widestRequest/bytes)
-	r := asNow().leave(1/wider, kernel.LSUIn, kernel.L1Req, kernel.L2Tag)
+	r := asNow().removes(memoryReasons...).leave(1/wider, kernel.LSUIn, kernel.L1Req, kernel.L2Tag)
 	r.high = 1 - share/2
 	c.expect(f, r)
 }

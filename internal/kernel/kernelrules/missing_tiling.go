@@ -86,7 +86,7 @@ func checkMissingTiling(c *Case, out *Findings) {
 	}
 	through := []kernel.Resource{kernel.L1, kernel.LSUIn, kernel.ALU, kernel.L2, kernel.L2Tag, kernel.L2Out,
 		kernel.L2In, kernel.L1Req, kernel.L1Fill}
-	r := asNow().leave(1/saves, through...)
+	r := asNow().removes(memoryReasons...).leave(1/saves, through...)
 	r.cap[kernel.FMA] = tiledFMA
 	r.blocks = true
 	ffma := c.mix("FFMA")

@@ -26,7 +26,7 @@ var (
 	needOccupancy = Need{"theoretical occupancy", []string{"sm__maximum_warps_per_active_cycle_pct"}, "Occupancy"}
 	needLanes     = Need{"active lanes", []string{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
 		"smsp__thread_inst_executed_per_inst_executed.ratio"}, "WarpStateStats"}
-	needStalls = Need{"stall reasons", []string{"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "smsp__pcsamp_warps_issue_stalled_long_scoreboard"}, "WarpStateStats"}
+	needStalls   = Need{"stall reasons", []string{"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "smsp__pcsamp_warps_issue_stalled_long_scoreboard"}, "WarpStateStats"}
 	needSchedule = Need{"cycles that an instruction waits for the one before, or the machine code",
 		[]string{"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio"}, "WarpStateStats"}
 	needGlobal = Need{"sectors that global accesses ask for",

@@ -106,8 +106,9 @@ type repair struct {
 	cap   map[kernel.Resource]float64 // centre of the share reached, where the fix decides it
 	// wait is how long latency keeps the kernel busy, as a share of its time now: at best, probably, at worst.
 	low, wait, high float64
-	// only is the resources that bound the best case; nil: all. A fix that rewrites a kernel keeps only its bytes.
-	only []kernel.Resource
+	best            map[kernel.Resource]float64 // scale in the best case, where it may be less
+	reasons         []string                    // stall reasons that it can take away; nil: it does not say (bound.go)
+	spreads         bool                        // it brings work to SMs that have none
 	// blocks says that the fixed kernel has other blocks, so that waves of now say nothing of it.
 	blocks bool
 }
@@ -143,9 +144,16 @@ func (r *repair) left(at kernel.Resource) float64 {
 
 // and is both fixes at once: what each leaves, multiplied.
 func (r *repair) and(o *repair) *repair {
-	out := &repair{scale: maps.Clone(r.scale), cap: maps.Clone(r.cap), blocks: r.blocks || o.blocks}
+	out := &repair{scale: maps.Clone(r.scale), cap: maps.Clone(r.cap), blocks: r.blocks || o.blocks,
+		spreads: r.spreads || o.spreads}
+	if r.reasons != nil && o.reasons != nil { // else one of them may take any away
+		out.reasons = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.reasons, o.reasons))))
+	}
 	for _, x := range resources {
 		out.times(o.left(x.id), x.id)
+		if b := r.leastLeft(x.id) * o.leastLeft(x.id); b < out.left(x.id) {
+			out.atBest(b, x.id)
+		}
 		if v, ok := o.cap[x.id]; ok {
 			out.cap[x.id] = math.Max(v, out.cap[x.id])
 		}
@@ -194,7 +202,8 @@ func (c *Case) predict(r *repair) prediction {
 		if v, ok := r.cap[x.id]; ok {
 			best, centre, worst = math.Min(best, v*capSpread), v, v/capSpread
 		}
-		demand := t * use * r.left(x.id)
+		now := c.demand(x, r)
+		demand := now * r.left(x.id)
 		probably := demand / centre
 		if x.id.Level() != "compute" || !r.blocks {
 			probably += c.rampUs(x.id, demand)
@@ -203,12 +212,15 @@ func (c *Case) predict(r *repair) prediction {
 		if probably > most {
 			most, p.next = probably, x.name
 		}
-		if r.only == nil || slices.Contains(r.only, x.id) {
-			p.low = math.Max(p.low, demand/best)
-		}
+		p.low = math.Max(p.low, now*r.leastLeft(x.id)/best)
 		p.high = math.Max(p.high, demand/worst)
 	}
 	p.us = overlapped(groups) + startUs
+	least := c.bound(r)
+	if least > p.us {
+		p.us, p.next = least, "latency"
+	}
+	p.low = math.Max(p.low, least)
 	if w := t * r.wait; w > p.us {
 		p.us, p.next = w, "latency"
 	}

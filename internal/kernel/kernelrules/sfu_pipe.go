@@ -69,7 +69,7 @@ func checkSFU(c *Case, out *Findings) {
 		}
 		f.Places = c.HotOpcodes("MUFU")
 		r := asNow().leave(functionsLeft, kernel.XU)
-		r.only = []kernel.Resource{kernel.DRAM, kernel.L2, kernel.L2Out}
+		r.atBest(0, kernel.XU)
 		c.expect(f, r)
 		return
 	}

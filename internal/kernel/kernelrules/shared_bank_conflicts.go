@@ -54,5 +54,5 @@ func checkConflicts(c *Case, out *Findings) {
 		f.Because("warps wait for shared memory, or for room in its queue, for %s of their time", percent(s))
 	}
 	f.Places = c.HotConflicts()
-	c.expect(f, asNow().leave(1-replays/c.wavefronts(), kernel.L1))
+	c.expect(f, asNow().removes(memoryReasons...).leave(1-replays/c.wavefronts(), kernel.L1))
 }

@@ -52,6 +52,7 @@ func checkSmallGrid(c *Case, out *Findings) {
 	// counters, so the middle of both in the logarithm is taken. Where most SMs have a block, warps are what is
 	// missing, not blocks.
 	r := asNow()
+	r.spreads = true
 	most := c.predict(r).us / c.us()
 	if r.wait = spread; spread <= mostIdle {
 		r.wait = math.Sqrt(spread * math.Min(spread, most))

@@ -53,6 +53,7 @@ func checkTail(c *Case, out *Findings) {
 		percent(full), digits(math.Ceil(waves)))
 	f.Because("the mean SM has work for %s of the time", percent(c.active()))
 	r := asNow()
+	r.spreads = true
 	even := math.Max(full, c.active()) // SMs that work longer than full waves say have that work to do
 	r.wait = math.Min(1, even*tailLeft)
 	r.low, r.high = even*imbalanceOwn, math.Min(1, even*imbalanceWorst)

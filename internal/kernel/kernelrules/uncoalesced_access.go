@@ -135,7 +135,7 @@ func (c *Case) coalesced() *repair {
 	used := c.usedBytes() + stays*sectorBytes
 	dram, _ := c.dramBytes()
 	lines := c.usedBytes()/lineBytes + stays
-	r := asNow().
+	r := asNow().removes(memoryReasons...).
 		leave(math.Min(used, atLeast(c.reachable()))/dram, kernel.DRAM).
 		leave(used/known(c.L2TexBytes()), kernel.L2, kernel.L2Out, kernel.L1Fill)
 	requests := known(c.L2TexRequests())
