@@ -73,7 +73,7 @@ func (k *Kernel) Memory() *Memory {
 	m.Spills = measure(k.Spilling())
 	read, write, ok1 := k.DRAMBytes()
 	touched, ok2 := k.AccessibleBytes()
-	m.Reuse = measure(over(read+write, ok1, touched, ok2))
+	m.Reuse = measure(over(max(read, write), ok1, touched, ok2))
 	if busiest, mean, ok := k.AtomicInput(); ok {
 		m.AtomicBusiest, m.AtomicMean = Measure{busiest, true}, Measure{mean, true}
 	} else {
@@ -223,8 +223,8 @@ func (m *Memory) Notes() []string {
 		}
 		out = append(out, text)
 	}
-	if m.Reuse.Known && m.Reuse.Value > 1 {
-		out = append(out, "DRAM moved "+few(m.Reuse.Value)+" times the bytes that the kernel can touch")
+	if m.Reuse.Known && m.Reuse.Value > movedTwice {
+		out = append(out, "DRAM moved "+few(m.Reuse.Value)+" times the bytes that the kernel can touch, in one direction")
 	}
 	if m.AtomicBusiest.Known && m.AtomicBusiest.Value >= 0.1 {
 		out = append(out, fmt.Sprintf("atomics: the busiest L2 slice is %s busy with them, the mean slice %s",

@@ -259,7 +259,7 @@ func (k *Kernel) writeShare() float64 {
 // Shares from which work of a unit counts as wasted.
 const (
 	wastedSectors = 0.25 // of those that global accesses ask for: a quarter of the traffic
-	movedTwice    = 1.15 // DRAM bytes over all bytes that there are
+	movedTwice    = 1.15 // DRAM bytes of one direction over all bytes that there are
 	fullLanes     = 24   // of 32: the profiler's own line
 	fusable       = 0.1  // of FP32 instructions: adds and products that one instruction could do
 )
@@ -299,8 +299,9 @@ func (k *Kernel) dramWaste() (what string, measured bool) {
 		return percentText(1-useful/moved) + " of the bytes that it moves are never used", true
 	}
 	all, ok3 := k.AccessibleBytes()
-	if ok1 && ok3 && moved > movedTwice*all {
-		return "it moves " + few(moved/all) + " times the bytes that there are", true
+	// each byte may be read and written: only one direction by itself shows that some moved twice
+	if most := max(read, write); ok1 && ok3 && most > movedTwice*all {
+		return "it moves " + few(most/all) + " times the bytes that there are in one direction", true
 	}
 	return "", ok1 && (ok2 || ok3)
 }

@@ -12,8 +12,8 @@ var extraPasses = Rule{
 	Since: "0.2",
 	Needs: []Need{needTime, needDRAM, needDRAMBytes, needReachable, needGlobal},
 	Doc: `
-Within a kernel: DRAM moves at least 15 % more bytes than the kernel's arrays have, so some moved twice, and DRAM
-limits the kernel (60 % or more). Several loads go over the same data, as in a softmax that reads its row for the
+Within a kernel: DRAM reads or writes at least 15 % more bytes than the kernel's arrays have, so some moved twice (both
+together count where the machine code shows that no update is in place), and DRAM limits the kernel (60 % or more). Several loads go over the same data, as in a softmax that reads its row for the
 maximum, the sum and the result. Where the loads of one source line request more than all of the memory, a loop over
 passes is likelier, and l2_thrash comes first.
 
@@ -22,7 +22,7 @@ reads as much again and writes a result. Both are DRAM-bound, and together they 
 memory that they can touch. Each is healthy alone; a fused kernel reads the data once. The predicted time of each is
 its share of the fused kernel's.
 
-After the fix DRAM and L2 move each byte once.`,
+After the fix DRAM and L2 read each byte once and write each once.`,
 	Limits: `
 One-sided: memory that a kernel can touch but does not use hides passes. The rule does not find chains in which one
 kernel writes what the next reads, nor two kernels that read the same and both write little, since variants of one
@@ -47,22 +47,28 @@ const (
 )
 
 func checkExtraPasses(c *Case, out *Findings) {
-	if dram, once, ok := c.movedTwice(); ok {
+	if dram, least, most, ok := c.evicted(); ok {
 		loops := c.loopsOverMemory()
 		confidence := 0.8
 		if loops != no {
 			confidence = 0.55
 		}
 		f := out.Add(confidence, "Extra passes: DRAM moves %s, and one pass over the data is at most %s",
-			bytesText(dram), bytesText(once))
+			bytesText(dram), bytesText(most))
 		f.Because("loads and stores request %s from L2 in all", bytesText(c.usedBytes()))
+		f.Because("%s", onePass(least, most))
 		f.Places = c.Hot("memory_l2_theoretical_sectors_global")
+		if !c.reduces() {
+			f.Fix = reuseFix
+		}
 		if loops == yes { // l2_thrash: passes stay, and find their data in L2
-			c.expect(f, blocked(once/dram))
+			c.expect(f, blocked(most/dram, least/dram))
 			return
 		}
-		c.expect(f, asNow().removes(memoryReasons...).leave(once/dram, kernel.DRAM).leave(once/known(c.L2TexBytes()), kernel.L2, kernel.L2Tag,
-			kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill))
+		l2 := known(c.L2TexBytes())
+		way := []kernel.Resource{kernel.L2, kernel.L2Tag, kernel.L2Out, kernel.L2In, kernel.L1Req, kernel.L1Fill}
+		c.expect(f, asNow().removes(memoryReasons...).leave(most/dram, kernel.DRAM).leave(most/l2, way...).
+			atBest(least/dram, kernel.DRAM).atBest(least/l2, way...))
 		return
 	}
 	for _, pair := range [][2]int{{c.At, c.At + 1}, {c.At - 1, c.At}} {
@@ -89,6 +95,18 @@ func checkExtraPasses(c *Case, out *Findings) {
 	}
 }
 
+// reduces says that threads combine values, as for the maximum or the sum of a row.
+func (c *Case) reduces() bool {
+	return c.mix("SHFL", "REDUX") > 0 || c.mix("BAR") > 0 && c.sharedShare() > 0
+}
+
+const reuseFix = `Use a piece of data for all that needs it while it is on the chip: put the loop that reuses it inside,
+fuse loops that read the same array, or block them so that a piece fits in registers, shared memory or half of L2:
+
+    for (size_t begin = 0; begin < n; begin += piece)        // piece * 4 bytes < l2_bytes / 2
+        for (int use = 0; use < uses; use++)                  // not: all of the data for each use
+            work(x + begin, piece, use);`
+
 // asPair prices a launch's part of the fused kernel: both stream at the pace that they have.
 func (c *Case) asPair(f *Finding, share float64) {
 	f.PredictedUs = math.Max(f.LowUs, c.us()*share)
@@ -110,6 +128,9 @@ func readTwice(a, b *Case) (once, moved float64, ok bool) {
 	db, wb := b.dramBytes()
 	readA, readB := da*(1-wa), db*(1-wb)
 	once = math.Max(a.reachable(), b.reachable())
+	if b.updatesInPlace() != no { // what is read is written too
+		once = math.Max(once, math.Max(readA, readB)+db*wb)
+	}
 	moved = da + db
 	ok = a.use(kernel.DRAM) >= limits && b.use(kernel.DRAM) >= limits && a.excessShare() < excessMatters &&
 		b.excessShare() < excessMatters &&

@@ -1,6 +1,7 @@
 package kernelrules
 
 import (
+	"fmt"
 	"math"
 
 	"lacuna/internal/base/unit"
@@ -13,14 +14,15 @@ var l2Thrash = Rule{
 	Since: "0.2",
 	Needs: []Need{needTime, needDRAM, needDRAMBytes, needReachable, needGlobal},
 	Doc: `
-DRAM moves at least 15 % more bytes than the kernel's arrays have, so some bytes moved twice. DRAM limits the kernel
+DRAM reads or writes at least 15 % more bytes than the kernel's arrays have, so some moved twice; both together count
+where the machine code shows that the kernel does not store where it has loaded. DRAM limits the kernel
 (60 % or more), accesses are coalesced (else that explains the excess), and there is no local memory traffic. The
 data was read again after L2 had evicted it: a pass is larger than L2.
 
 Loads separate this from extra_passes: a source line whose loads alone request more than all of the kernel's memory
 is in a loop over it, and blocking that loop keeps a piece in L2. Both are reported, the likelier first.
 
-After the fix DRAM moves each byte once; L2 traffic stays.`,
+After the fix DRAM reads each byte once and writes each once, as an update in place must; L2 traffic stays.`,
 	Limits: `
 One-sided: the memory that a kernel can touch includes arrays that it does not use, which hides some passes. Memory
 written by one kernel and read by another does not count.`,
@@ -36,23 +38,20 @@ Or combine the passes in registers, or keep the reused part in L2 with an access
 	Check:     checkL2Thrash,
 }
 
-// reachableTwice is how many times what a kernel can touch DRAM moves at least when bytes move twice: counters
-// differ by a few per cent, and prefetching takes some.
-const reachableTwice = 1.15
-
-// movedTwice says that the kernel moves bytes twice, and returns how many there are and how many once would do.
-func (c *Case) movedTwice() (dram, once float64, ok bool) {
-	dram, _ = c.dramBytes()
-	once = c.reachable()
+// evicted says that bytes move twice because L2 has lost them, and returns what moves and what one pass would, at least and
+// at most.
+func (c *Case) evicted() (dram, least, most float64, ok bool) {
+	dram, least, most, ok = c.movedTwice()
 	loads, stores, local := c.LocalSectors()
 	if local && loads+stores > 0 || c.gather() >= gatherMatters {
-		return dram, once, false
+		return dram, least, most, false
 	}
-	return dram, once, c.use(kernel.DRAM) >= limits && dram > reachableTwice*once && c.excessShare() < excessMatters
+	return dram, least, most, ok && c.use(kernel.DRAM) >= limits && c.excessShare() < excessMatters
 }
 
 func checkL2Thrash(c *Case, out *Findings) {
-	dram, once, ok := c.movedTwice()
+	dram, least, most, ok := c.evicted()
+	once := c.reachable()
 	loops := c.loopsOverMemory()
 	if !ok {
 		return
@@ -66,14 +65,25 @@ func checkL2Thrash(c *Case, out *Findings) {
 		f.Because("L2 holds %s", unit.FormatMemory(int64(l2)))
 	}
 	f.Places = c.Hot("memory_l2_theoretical_sectors_global")
-	c.expect(f, blocked(once/dram))
+	f.Because("%s", onePass(least, most))
+	c.expect(f, blocked(most/dram, least/dram))
 }
 
-// blocked is passes that find their data in L2; at best one pass does the work of all.
-func blocked(share float64) *repair {
+// onePass says what one pass moves.
+func onePass(least, most float64) string {
+	if most > least {
+		return fmt.Sprintf("one pass moves at least %s, and %s where each byte that is written was read before",
+			bytesText(least), bytesText(most))
+	}
+	return fmt.Sprintf("one pass moves %s", bytesText(most))
+}
+
+// blocked is passes that find their data in L2; at best one pass does the work of all. share is what is surely left of
+// DRAM's bytes, least what is left at best.
+func blocked(share, least float64) *repair {
 	r := asNow().leave(share, kernel.DRAM)
 	for _, x := range resources {
-		r.atBest(share, x.id)
+		r.atBest(least, x.id)
 	}
 	r.removes(memoryReasons...)
 	return r
