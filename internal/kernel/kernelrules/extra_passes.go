@@ -2,6 +2,7 @@ package kernelrules
 
 import (
 	"math"
+	"strings"
 
 	"lacuna/internal/kernel"
 )
@@ -95,9 +96,14 @@ func checkExtraPasses(c *Case, out *Findings) {
 	}
 }
 
-// reduces says that threads combine values, as for the maximum or the sum of a row.
+// reduces says that threads combine values, as for the maximum or the sum of a row. SHFL.IDX is none: Volta's compilers
+// make one of a value that all lanes share.
 func (c *Case) reduces() bool {
-	return c.mix("SHFL", "REDUX") > 0 || c.mix("BAR") > 0 && c.sharedShare() > 0
+	between := c.modified(func(name string) bool {
+		return strings.HasPrefix(name, "SHFL.BFLY") || strings.HasPrefix(name, "SHFL.DOWN") ||
+			strings.HasPrefix(name, "REDUX")
+	})
+	return between > 0 || c.mix("BAR") > 0 && c.sharedShare() > 0
 }
 
 const reuseFix = `Use a piece of data for all that needs it while it is on the chip: put the loop that reuses it inside,
