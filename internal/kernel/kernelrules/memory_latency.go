@@ -1,10 +1,6 @@
 package kernelrules
 
-import (
-	"math"
-
-	"lacuna/internal/kernel"
-)
+import "lacuna/internal/kernel"
 
 var memoryLatency = Rule{
 	ID:    "memory_latency",
@@ -56,7 +52,7 @@ func checkMemoryLatency(c *Case, out *Findings) {
 	}
 	r := asNow().removes(memoryReasons...)
 	r.low, r.wait, r.high = atMost, 2*atMost, 4*atMost
-	scattered := c.gather() >= gatherMatters || math.IsNaN(c.gather()) && c.excessShare() >= 2*excessMatters
+	scattered := c.scattersAlways()
 	if scattered {
 		r.cap[kernel.DRAM] = randomDRAM
 	}

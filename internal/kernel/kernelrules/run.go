@@ -137,6 +137,7 @@ var causes = []struct{ cause, symptom string }{
 	{"fp64_pipe", "sfu_pipe"},                      // conversions run on the XU pipe
 	{"narrow_access", "memory_latency"},            //
 	{"low_occupancy", "dependency_stalls"},         //
+	{"small_grid", "dependency_stalls"},            // unless warps do little but wait, see rank
 	{"uncoalesced_access", "memory_throttle"},      // the queue in front of the cause
 	{"register_spills", "memory_throttle"},         //
 	{"shared_bank_conflicts", "memory_throttle"},   //
@@ -174,12 +175,16 @@ func (o *Findings) rank(c *Case) {
 		return false
 	})
 	if i := o.find(last); i >= 0 && slices.ContainsFunc(o.All,
-		func(f Finding) bool { return slices.Contains(explained, f.Rule.ID) }) {
+		func(f Finding) bool {
+			return slices.Contains(explained, f.Rule.ID) && (f.Rule.ID != "small_grid" || c.idleSMs())
+		}) {
 		o.Mentioned = append(o.Mentioned, o.All[i])
 		o.All = slices.Delete(o.All, i, i+1)
 	}
+	// Where all SMs have blocks, more loads in flight in a warp help as much as more warps.
+	behind := o.find("small_grid") < 0 || c.idleSMs()
 	slices.SortStableFunc(o.All, func(a, b Finding) int {
-		if x := cmp.Compare(b2i(a.Rule.ID == last), b2i(b.Rule.ID == last)); x != 0 {
+		if x := cmp.Compare(b2i(behind && a.Rule.ID == last), b2i(behind && b.Rule.ID == last)); x != 0 {
 			return x
 		}
 		if x := cmp.Compare(b2i(a.repair == nil), b2i(b.repair == nil)); x != 0 { // without a time behind those with
@@ -191,6 +196,9 @@ func (o *Findings) rank(c *Case) {
 		return cmp.Compare(b.Confidence, a.Confidence)
 	})
 	for _, p := range causes {
+		if p.cause == "small_grid" && p.symptom == "dependency_stalls" && c.stall("wait") >= waitsMostly {
+			continue // chains of their own: shorter ones help as much as more warps
+		}
 		o.after(p.cause, p.symptom)
 	}
 	for _, p := range sameRepair {
