@@ -18,9 +18,10 @@ literal without f, or a variable that became a double by accident, is enough: 0.
 and converts back.
 
 It is a finding when the FP64 pipe is what limits the kernel (half of its peak or more), or when conversions between
-double and another type are at least a tenth of the instructions. Conversions, or loads of FP32 only, are evidence
-that the doubles are an accident. Where the kernel loads doubles they are probably intended: the finding then only
-mentions them, unless divisions of doubles are 1 % of the instructions or more: each takes about 20.
+double and another type are at least a tenth of the instructions. Conversions, loads of FP32 only, or parameters that
+are float and not double are evidence that the doubles are an accident. Where the kernel loads doubles they are probably
+intended: the finding then only mentions them, unless divisions of doubles are 1 % of the instructions or more (each takes about 20), or the GPU does 16
+FP32 operations or more in the time of one in FP64: there they are the whole time of a kernel, whatever was intended.
 
 The time after the fix leaves out the FP64 pipe and the conversions; the arithmetic moves to the FP32 pipe.`,
 	Limits: `
@@ -30,7 +31,7 @@ not counted here.`,
 Use FP32 literals and accumulators where that is precise enough:
 
     float acc = 0.1f;                    // auto acc = 0.1 is a double
-    y = x * 0.3f + acc;                  // 0.3 would convert x, and back
+    y = powf(x, 1.5f) * 0.3f + acc;      // pow, sqrt, 0.3 would convert x, and back
 
     nvcc --Wdouble-promotion             // (clang: -Wdouble-promotion) names each place
 
@@ -68,7 +69,8 @@ func checkFP64(c *Case, out *Findings) {
 	if !pipe && !(converts >= conversionShare) {
 		return
 	}
-	accident := converts >= accidental || c.modified(func(name string) bool {
+	slow := c.fp64Ratio() >= slowFP64
+	accident := converts >= accidental || slow && floatsOnly(c.Launch.Name) || c.modified(func(name string) bool {
 		return strings.HasPrefix(name, "LDG") &&
 			strings.Contains(name, "64")
 	}) == 0 && u > 0
@@ -94,15 +96,45 @@ func checkFP64(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.85, "FP64 pipe busy for %s of the time", percent(u))
-	if accident {
+	switch {
+	case accident && slow && floatsOnly(c.Launch.Name):
+		f.Confidence = math.Min(f.Confidence, accidentByName)
+		f.Because("its arguments are float, not double: the doubles look like an accident")
+	case accident:
 		f.Because("values are loaded in FP32, or converted: the doubles look like an accident")
-	} else {
+	default:
 		f.Because("doubles are loaded, or nothing shows what is: they may be intended")
 	}
-	c.withoutDoubles(f, orZero(converts))
-	if !accident {
-		out.mention()
+	if slow {
+		f.Because("this GPU does %s FP32 operations in the time of one in FP64; a data centre GPU does 2",
+			digits(c.fp64Ratio()))
 	}
+	c.withoutDoubles(f, orZero(converts))
+	if !accident && !slow {
+		out.mention()
+	} else if !accident {
+		f.Confidence = fp64Meant
+	}
+}
+
+// fp64Ratio is how many FP32 operations the GPU does in the time of one in FP64.
+func (c *Case) fp64Ratio() float64 {
+	return known(c.Attribute("single_to_double_precision_perf_ratio"))
+}
+
+const (
+	// slowFP64 is the ratio from which doubles are what a GPU is not made for: 2 on data centre GPUs, 32 or 64 on others.
+	slowFP64 = 16
+	// accidentByName is the confidence where only the parameters say that doubles are not meant.
+	accidentByName = 0.75
+	// fp64Meant is the confidence where doubles may be intended, on a GPU that is slow at them.
+	fp64Meant = 0.5
+)
+
+// floatsOnly says that a kernel's parameters, as its name lists them, have float and not double.
+func floatsOnly(name string) bool {
+	_, parameters, ok := strings.Cut(name, "(")
+	return ok && strings.Contains(parameters, "float") && !strings.Contains(parameters, "double")
 }
 
 // withoutDoubles moves double precision to the FP32 pipe and drops the conversions.
@@ -121,7 +153,7 @@ func (c *Case) withoutDoubles(f *Finding, converts float64) {
 		r.times(other, kernel.XU)
 	}
 	if fma, u := c.use(kernel.FMA), c.use(kernel.FP64); fma >= 0 && u > 0 {
-		ratio := c.number("device__attribute_single_to_double_precision_perf_ratio")
+		ratio := c.fp64Ratio()
 		if !(ratio >= 1) {
 			ratio = 2
 		}
@@ -131,6 +163,10 @@ func (c *Case) withoutDoubles(f *Finding, converts float64) {
 	}
 	// Blocks that load, compute and store once have waves of a length of their own, which doubles only lengthen.
 	r.wait = c.waveFloor()
-	r.high = math.Min(1, 1.3*r.wait)
+	if c.fp64Ratio() >= slowFP64 {
+		r.wait = math.Max(r.wait, atMost) // nothing else is busy then, and throughput says little
+		r.high = 4 * atMost
+	}
+	r.high = math.Min(1, math.Max(r.high, 1.3*r.wait))
 	c.expect(f, r)
 }
