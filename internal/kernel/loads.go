@@ -97,7 +97,17 @@ func (k *Kernel) Load(r Resource) (float64, bool) {
 			}
 		}
 	}
+	if r == DRAM {
+		return k.dramLoadByBytes()
+	}
 	return 0, false
+}
+
+// dramLoadByBytes is DRAM's load by the bytes that it moved and the time, for reports of single metrics without its
+// load.
+func (k *Kernel) dramLoadByBytes() (float64, bool) {
+	b, ok := k.dramBandwidth()
+	return over(b.Bytes, ok, b.Most, b.Most > 0)
 }
 
 func (k *Kernel) largest(names []string) (v float64, known bool) {

@@ -308,7 +308,11 @@ func (k *Kernel) dramWaste() (what string, measured bool) {
 
 // classifyByHeadlines is for reports with only the two headline shares.
 func (k *Kernel) classifyByHeadlines(s *SpeedOfLight) (Class, string) {
+	dram, moved := k.Load(DRAM)
 	switch {
+	case (s.SM < 0 || s.Memory < 0) && moved && dram >= peakFromWithWrites:
+		return MemoryDRAM, fmt.Sprintf("DRAM moves %s of the bytes that it can in that time, about what good kernels reach",
+			percentText(dram))
 	case s.SM < 0 || s.Memory < 0:
 		return Unclassified, ""
 	case max(s.SM, s.Memory) < limitFrom:
@@ -318,7 +322,7 @@ func (k *Kernel) classifyByHeadlines(s *SpeedOfLight) (Class, string) {
 		return Compute, fmt.Sprintf("compute is at %s of its peak, memory at %s", percentText(s.SM),
 			percentText(s.Memory))
 	}
-	if dram, ok := k.Load(DRAM); ok && dram >= nearlyBusiest*s.Memory {
+	if moved && dram >= nearlyBusiest*s.Memory {
 		return MemoryDRAM, fmt.Sprintf("DRAM is at %s of its peak, compute at %s", percentText(dram), percentText(s.SM))
 	}
 	return Unclassified, fmt.Sprintf("memory is at %s of its peak, compute at %s; which level of memory was not "+

@@ -133,3 +133,23 @@ func TestRarePartLimits(t *testing.T) {
 		t.Errorf("%q: %s", s.Class, s.Why)
 	}
 }
+
+// A report of single metrics has no load of DRAM: bytes, time and the width of its bus say it.
+func TestClassByBytes(t *testing.T) {
+	const copyRow = `attribute memory_clock_rate 10501000
+attribute global_memory_bus_width 384
+kernel copyRow grid=32,512,1 block=64,4,1
+gpu__time_duration.sum 27584
+dram__bytes_read.sum 16780032
+dram__bytes_write.sum %s
+`
+	for write, want := range map[string]Class{"8003456": MemoryDRAM, "3456": Unclassified} {
+		r, err := profile.Parse(strings.Replace(copyRow, "%s", write, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := Of(r.Launches[0]).SpeedOfLight(); s.Class != want {
+			t.Errorf("%s bytes written: %q (%s), want %q", write, s.Class, s.Why, want)
+		}
+	}
+}
