@@ -168,11 +168,15 @@ func (k *Kernel) classes() []MixClass {
 	if all == nil {
 		all = k.Opcodes()
 	}
+	moves := k.halfMoves(all)
 	var out []MixClass
 	total := 0.0
 	for _, o := range all {
 		total += o.Executed
 		class := ClassOf(o.Name)
+		if class == ClassFP16 && moves && strings.HasPrefix(o.Name, "HFMA2") {
+			class = ClassMove
+		}
 		i := slices.IndexFunc(out, func(c MixClass) bool { return c.Name == class })
 		if i < 0 {
 			i = len(out)
@@ -185,6 +189,31 @@ func (k *Kernel) classes() []MixClass {
 	}
 	slices.SortStableFunc(out, func(a, b MixClass) int { return cmp.Compare(b.Share, a.Share) })
 	return out
+}
+
+// halfMoves says that HFMA2 only sets registers: since 8.0 compilers write a constant as HFMA2 R, -RZ, RZ, hi, lo, on a
+// pipe that is otherwise idle. By the machine code, where it names no register that most of them read; else if nothing
+// else computes with halves.
+func (k *Kernel) halfMoves(all []Opcode) bool {
+	if c := k.Code(); c != nil {
+		var set, some float64
+		executed := c.Counts("inst_executed")
+		for i := range c.Instructions {
+			if in := &c.Instructions[i]; strings.HasPrefix(in.Name, "HFMA2") && executed != nil {
+				some += executed[i]
+				if in.Uses[0].Count == 0 {
+					set += executed[i]
+				}
+			}
+		}
+		if some > 0 {
+			return set > some/2
+		}
+	}
+	return !slices.ContainsFunc(all, func(o Opcode) bool {
+		name, _, _ := strings.Cut(o.Name, ".")
+		return ClassOf(o.Name) == ClassFP16 && !strings.HasPrefix(name, "HFMA2") || name == "HMMA" || name == "HADD2"
+	})
 }
 
 // widths is the shares of global loads and stores that move 16 bytes a lane, and at most 2.

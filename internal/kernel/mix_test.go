@@ -3,6 +3,8 @@ package kernel
 import (
 	"math"
 	"testing"
+
+	"lacuna/internal/kernel/profile"
 )
 
 func TestMixOfTheCorpusIsSane(t *testing.T) {
@@ -82,6 +84,22 @@ func TestClassOf(t *testing.T) {
 	} {
 		if got := ClassOf(opcode); got != want {
 			t.Errorf("%s: %s", opcode, got)
+		}
+	}
+}
+
+// A constant that a compiler sets with HFMA2 is a move, beside halves that are computed with it is not.
+func TestHalfMoves(t *testing.T) {
+	for text, want := range map[string]string{
+		"sass__inst_executed_per_opcode[DFMA] 90\nsass__inst_executed_per_opcode[HFMA2] 10\n":  ClassMove,
+		"sass__inst_executed_per_opcode[HADD2] 90\nsass__inst_executed_per_opcode[HFMA2] 10\n": ClassFP16,
+	} {
+		r, err := profile.Parse("kernel k grid=1,1,1 block=32,1,1\nsass__inst_executed_per_opcode 100\n" + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Of(r.Launches[0]).Mix().Share(want); got.Value < 0.1 {
+			t.Errorf("%s: %s is %+v", text, want, got)
 		}
 	}
 }

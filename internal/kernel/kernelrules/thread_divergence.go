@@ -15,7 +15,7 @@ var threadDivergence = Rule{
 	Doc: `
 A warp executes both sides of a branch, each with the lanes that take it. It is a finding when fewer than 24 of 32
 lanes are active in the mean instruction (NVIDIA's threshold; a quarter is idle). Predicated-off lanes count as
-idle: compilers often replace a short branch by a predicate.
+idle: compilers often replace a short branch by a predicate. Where they are most, the title says so.
 
 Where the machine code is in the report, the rule says what parts the lanes. Branches on the thread's index or on a
 loaded kind can be fixed. Loops that lanes leave at different times by loaded lengths can be balanced or sorted:
@@ -51,7 +51,11 @@ func checkDivergence(c *Case, out *Findings) {
 	}
 	full := lanes / lanesPerWarp
 	f := out.Add(0.85, "Warp divergence: %s of 32 lanes are active on average", digits(lanes))
-	if plain := known(c.LanesBranched()); plain-lanes > 2 {
+	plain := known(c.LanesBranched())
+	if lanesPerWarp-plain < (lanesPerWarp-lanes)/2 { // most are in the branch
+		f.Title = fmt.Sprintf("Idle lanes: %s of 32 work on average; most others are predicated off", digits(lanes))
+	}
+	if plain-lanes > 2 {
 		f.Because("%s lanes are in the branch, and only %s are not predicated off", digits(plain), digits(lanes))
 	}
 	f.Because("instruction issue is at %s of its peak; with full warps the same work takes %s of the instructions",
