@@ -138,8 +138,11 @@ func (k *Kernel) Cycles() (float64, bool) {
 	if v, ok := k.number("sm__cycles_elapsed.sum"); ok {
 		return v, true
 	}
+	if v, ok := k.number("smsp__cycles_elapsed.sum"); ok { // of the four quarters of each
+		return v / 4, true
+	}
 	cycles, ok1 := k.number("sm__cycles_elapsed.avg", "sm__cycles_elapsed.max", "smsp__cycles_elapsed.avg",
-		"smsp__cycles_elapsed.max")
+		"smsp__cycles_elapsed.max", "gpc__cycles_elapsed.max")
 	sms, ok2 := k.SMs()
 	return cycles * sms, ok1 && ok2
 }

@@ -216,6 +216,9 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 			break
 		}
 	}
+	if class, why := k.busyL2(what, most); why != "" {
+		return class, why
+	}
 	why := fmt.Sprintf("the busiest unit is %s, at %s of its peak", what.Words(), percentText(most))
 	from := peakFrom
 	if what == DRAM && k.writeShare() >= writesMatter {
@@ -238,6 +241,24 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 		return what.class(), why + "; whether all of that is needed was not measured"
 	}
 	return NearLimit, why + ", and no counter shows waste"
+}
+
+// busyL2 is for kernels in which a part of L2 is as busy as the busiest unit of another level, L1 as a rule: the
+// profiler's figure for L2 as a whole, with parts that it does not show, then says which of both holds the kernel up.
+// Where DRAM limits, that figure is high as well, and means nothing.
+func (k *Kernel) busyL2(what Resource, most float64) (Class, string) {
+	whole, ok := k.percent("lts__throughput" + ofPeak)
+	if !ok || what == DRAM || whole < peakFrom || whole*nearlyBusiest < most {
+		return Unclassified, ""
+	}
+	for _, l := range k.Loads() {
+		if l.Resource.Level() == "l2" && l.Share >= nearlyBusiest*most && what.Level() != "l2" {
+			return MemoryL2, fmt.Sprintf("%s are at %s of their peak, L2 as a whole by the profiler's figure at %s; the "+
+				"busiest unit elsewhere, %s, is at %s", l.Resource.Words(), percentText(l.Share), percentText(whole),
+				what.Words(), percentText(most))
+		}
+	}
+	return Unclassified, ""
 }
 
 // doesTheWork says that the resource does what must be done, rather than being one way to do it: L1,

@@ -153,3 +153,24 @@ dram__bytes_write.sum %s
 		}
 	}
 }
+
+// L1 and L2's tags are as busy as each other: the profiler's figure for L2 as a whole says that L2 is the limit.
+func TestClassOfBusyL2(t *testing.T) {
+	const stencil = `kernel k grid=1000,1,1 block=256,1,1
+gpu__time_duration.sum 2389000
+gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed 61.0
+sm__issue_active.avg.pct_of_peak_sustained_elapsed 53.0
+l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed 75.8
+lts__t_tag_requests.avg.pct_of_peak_sustained_elapsed 74.9
+lts__throughput.avg.pct_of_peak_sustained_elapsed %s
+`
+	for whole, want := range map[string]Class{"93.2": MemoryL2, "75.0": MemoryL1} {
+		r, err := profile.Parse(strings.Replace(stencil, "%s", whole, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := Of(r.Launches[0]).SpeedOfLight(); s.Class != want {
+			t.Errorf("L2 at %s %%: %q (%s), want %q", whole, s.Class, s.Why, want)
+		}
+	}
+}

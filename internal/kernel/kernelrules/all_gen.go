@@ -21,6 +21,7 @@ var All = []*Rule{
 	&memoryThrottle,
 	&missingTiling,
 	&narrowAccess,
+	&narrowBlocks,
 	&nonFusedFP,
 	&registerSpills,
 	&sfuPipe,

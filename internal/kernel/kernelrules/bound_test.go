@@ -29,6 +29,7 @@ var removable = map[string][]string{
 	"narrow_access":         memoryReasons,
 	"register_spills":       memoryReasons,
 	"shared_bank_conflicts": memoryReasons,
+	"narrow_blocks":         memoryReasons,
 	"uncoalesced_access":    memoryReasons,
 }
 
