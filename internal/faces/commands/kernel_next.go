@@ -19,6 +19,11 @@ func kernelNext(r *kernelreport.Report) []page.Advice {
 	k := &r.Kernels[0]
 	in := &r.Inputs[k.Input]
 	path := pages.ShellWord(in.Path)
+	if x := unmeasured(r); x != nil && k.DurationUs != nil {
+		out = append(out, page.Advice{Command: profileAgain(&r.Inputs[x.Input], x, "--set full"),
+			Why: fmt.Sprintf("%s was not measured, and may be the one that matters; if it fails again, add "+
+				"--replay-mode application", x.Base)})
+	}
 	if sections := kernelreport.SectionsMissing(r.Kernels[:1]); sections != "" && len(k.Missing)+len(k.Abstained) > 1 {
 		out = append(out, page.Advice{Command: profileAgain(in, k, sections),
 			Why: "collects what the first kernel lacks"})
@@ -39,6 +44,24 @@ func kernelNext(r *kernelreport.Report) []page.Advice {
 	}
 	return append(out, page.Advice{Command: fmt.Sprintf("lacuna kernel %s --page details", path),
 		Why: "what ncu itself prints"})
+}
+
+// unmeasured is the first kernel of which the report holds nothing but its name, none of whose other launches was
+// measured either; nil: there is none.
+func unmeasured(r *kernelreport.Report) *kernelreport.Kernel {
+	measured := make(map[string]bool)
+	for i := range r.Kernels {
+		if r.Kernels[i].DurationUs != nil {
+			measured[r.Kernels[i].Name] = true
+		}
+	}
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		if k.DurationUs == nil && k.SOL == nil && k.Stalls == nil && k.Occupancy == nil && k.Base != "" && !measured[k.Name] {
+			return k
+		}
+	}
+	return nil
 }
 
 // maxSections is how many sections are named one by one.

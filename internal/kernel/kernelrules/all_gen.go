@@ -6,6 +6,7 @@ package kernelrules
 var All = []*Rule{
 	&atomicContention,
 	&barrierStalls,
+	&busyUnit,
 	&computeBoundAtPeak,
 	&debugBuild,
 	&dependencyStalls,

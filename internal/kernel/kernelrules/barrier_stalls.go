@@ -55,7 +55,8 @@ func checkBarriers(c *Case, out *Findings) {
 	f.Places = c.HotStalls("barrier")
 	r := c.restructured(1 - share)
 	rounds := 2 * math.Log2(lanesPerWarp*c.warpsPerBlock())
-	if bar, shared := c.mix("BAR"), c.sharedShare(); c.lanes() >= lanesWasted && bar > rounds*c.mix("LDG") {
+	bar, shared := c.mix("BAR"), c.sharedShare()
+	if c.lanes() >= lanesWasted && bar > rounds*c.mix("LDG") {
 		// More rounds for each loaded value than a tree up and down has, and all lanes work in each, as in a sort:
 		// what they do remains, and shuffles take a pass where a store and a load took two.
 		r.scale[kernel.Issue] = math.Max(r.left(kernel.Issue), 1-bar-shared/2)
@@ -64,5 +65,14 @@ func checkBarriers(c *Case, out *Findings) {
 		}
 		r.high = math.Max(r.high, 1-share*allLanesWait)
 	}
+	if !(c.sharedShare() > 0) || bar > rounds*c.mix("LDG") {
+		f.Fix = fewerBarriers
+	}
 	c.expect(f, r)
 }
+
+// fewerBarriers is for barriers that are not those of a sum over shared memory.
+const fewerBarriers = `Do more between two barriers: several steps or elements per thread, double buffering in shared memory
+(saves every second barrier), __syncwarp() where only a warp exchanges. Smaller blocks wait for fewer warps, and others
+run meanwhile. Where each step needs the one before, as along the diagonals of a table, give a block a tile of its own
+and synchronise between tiles only.`

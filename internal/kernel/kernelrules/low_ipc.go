@@ -27,7 +27,7 @@ const lowIssue = 0.4 // of the slots: under it schedulers find no warp ready mos
 
 func checkLowIPC(c *Case, out *Findings) {
 	issue := c.use(kernel.Issue)
-	if !c.latencyBound() || !(issue < lowIssue) || !(c.us() >= shortUs) {
+	if len(out.All) > 0 || !c.latencyBound() || !(issue < lowIssue) || !(c.us() >= shortUs) {
 		return
 	}
 	f := out.Add(0.5, "Low IPC: instructions are issued in %s of the slots, and nothing is near its limit",

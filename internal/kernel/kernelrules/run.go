@@ -50,7 +50,7 @@ func Run(c *Case, rules []*Rule) *Findings {
 	if len(out.All) == 0 {
 		run(func(r *Rule) bool { return r.Healthy })
 	}
-	if len(out.All) == 0 {
+	if !slices.ContainsFunc(out.All, insideKernel) {
 		run(func(r *Rule) bool { return r.Residual })
 	}
 	out.rule = nil
