@@ -2,8 +2,8 @@ package kernel
 
 // FixedWait is how many cycles a warp waits on average after an instruction before it may issue the next, by what the
 // compiler wrote into the code: results of fixed latency have no scoreboard, so that the instruction itself says how
-// long (0 to 15 cycles). From the stall reason Wait, else from the kernel's machine code, each instruction as often as it
-// ran, or once where that was not counted.
+// long (0 to 15 cycles). From the stall reason Wait, else from the kernel's machine code, each instruction as often as
+// it ran, or once where that was not counted.
 func (k *Kernel) FixedWait() (cycles float64, ok bool) {
 	if s := k.Stalls(); s != nil && !s.Sampled {
 		for _, r := range s.Reasons {

@@ -57,7 +57,8 @@ func unmeasured(r *kernelreport.Report) *kernelreport.Kernel {
 	}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		if k.DurationUs == nil && k.SOL == nil && k.Stalls == nil && k.Occupancy == nil && k.Base != "" && !measured[k.Name] {
+		none := k.DurationUs == nil && k.SOL == nil && k.Stalls == nil && k.Occupancy == nil
+		if none && k.Base != "" && !measured[k.Name] {
 			return k
 		}
 	}

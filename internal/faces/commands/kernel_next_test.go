@@ -7,8 +7,8 @@ import (
 	"lacuna/internal/kernel/kernelreport"
 )
 
-// The kernel whose measurement failed is profiled again before those that were measured; an empty launch of a kernel that
-// was measured otherwise is not.
+// The kernel whose measurement failed is profiled again before those that were measured; an empty launch of a kernel
+// that was measured otherwise is not.
 func TestUnmeasuredFirst(t *testing.T) {
 	us := 29.3
 	sol := &kernelreport.SOL{}

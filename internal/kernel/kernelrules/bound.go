@@ -48,8 +48,8 @@ func (r *repair) leastLeft(at kernel.Resource) float64 {
 	return r.left(at)
 }
 
-// waitsStill is the share of its time that a kernel needs at least after a fix, by what its warps wait for: what is left
-// of other reasons, as often as instructions are left. 0: not known, or the fix does not say what it takes away.
+// waitsStill is the share of its time that a kernel needs at least after a fix, by what its warps wait for: what is
+// left of other reasons, as often as instructions are left. 0: not known, or the fix does not say what it takes away.
 func (c *Case) waitsStill(r *repair) float64 {
 	if r.reasons == nil || c.Stalls() == nil {
 		return 0

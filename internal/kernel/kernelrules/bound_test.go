@@ -14,8 +14,8 @@ import (
 	"lacuna/internal/readers"
 )
 
-// removable is the stall reasons that the fix of a rule takes away at most, beside Not Selected. Rules that are not here
-// change what a kernel computes, or which SMs compute it.
+// removable is the stall reasons that the fix of a rule takes away at most, beside Not Selected. Rules that are not
+// here change what a kernel computes, or which SMs compute it.
 var removable = map[string][]string{
 	"atomic_contention":     memoryReasons,
 	"barrier_stalls":        append([]string{"branch_resolving"}, memoryReasons...),
@@ -33,8 +33,8 @@ var removable = map[string][]string{
 	"uncoalesced_access":    memoryReasons,
 }
 
-// impossible is what of a prediction cannot be; "": nothing. Every rule is held to it: a fix takes no more than the stall
-// reasons that it removes, and leaves no unit with more work than it can do.
+// impossible is what of a prediction cannot be; "": nothing. Every rule is held to it: a fix takes no more than the
+// stall reasons that it removes, and leaves no unit with more work than it can do.
 func impossible(c *Case, f *Finding) string {
 	if f.PredictedUs <= 0 || f.Rule.Healthy || f.repair == nil {
 		return ""

@@ -60,8 +60,8 @@ func checkDebugBuild(c *Case, out *Findings) {
 // launchFaults are true whatever the code inside the kernel is.
 var launchFaults = []string{"debug_build", "small_grid", "tail_effect"}
 
-// unoptimised leaves, of what was found in a debug build, that it is one and what is wrong with the launch, and takes all
-// prices back.
+// unoptimised leaves, of what was found in a debug build, that it is one and what is wrong with the launch, and takes
+// all prices back.
 func (o *Findings) unoptimised() {
 	at := o.find("debug_build")
 	if at < 0 {

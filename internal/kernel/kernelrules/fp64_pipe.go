@@ -123,7 +123,8 @@ func (c *Case) fp64Ratio() float64 {
 }
 
 const (
-	// slowFP64 is the ratio from which doubles are what a GPU is not made for: 2 on data centre GPUs, 32 or 64 on others.
+	// slowFP64 is the ratio from which doubles are what a GPU is not made for: 2 on data centre GPUs, 32 or 64 on
+	// others.
 	slowFP64 = 16
 	// accidentByName is the confidence where only the parameters say that doubles are not meant.
 	accidentByName = 0.75

@@ -38,8 +38,8 @@ Or combine the passes in registers, or keep the reused part in L2 with an access
 	Check:     checkL2Thrash,
 }
 
-// evicted says that bytes move twice because L2 has lost them, and returns what moves and what one pass would, at least and
-// at most.
+// evicted says that bytes move twice because L2 has lost them, and returns what moves and what one pass would, at
+// least and at most.
 func (c *Case) evicted() (dram, least, most float64, ok bool) {
 	dram, least, most, ok = c.movedTwice()
 	loads, stores, local := c.LocalSectors()

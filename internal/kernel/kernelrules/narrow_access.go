@@ -58,7 +58,8 @@ func checkNarrow(c *Case, out *Findings) {
 		digits(sectors), percent(share))
 	f.Because("nothing is used to more than %s", percent(most))
 	f.Places = c.HotOpcodes("LDG", "STG")
-	r := asNow().removes(memoryReasons...).times(1.0/narrowWidens, kernel.Issue, kernel.L1, kernel.LSUIn, kernel.L2Tag, kernel.L1Req, kernel.ALU)
+	r := asNow().removes(memoryReasons...).times(1.0/narrowWidens, kernel.Issue, kernel.L1, kernel.LSUIn, kernel.L2Tag,
+		kernel.L1Req, kernel.ALU)
 	r.wait = math.Min(1, c.waveFloor()/narrowWidens)
 	r.blocks = true
 	c.expect(f, r)

@@ -28,7 +28,7 @@ the block, both change. Addresses that follow from data are left out.`,
 	Fix: `
 Make blocks as wide as a warp, or a line at least, in the direction in which memory is contiguous, and less high:
 
-    dim3 block(32, 4, 8);                 // not (8, 8, 16): 1,024 threads either way
+    dim3 block(32, 4, 8);                 // not (8, 8, 16): 1,024 threads as well
     dim3 grid((nx + 31) / 32, (ny + 3) / 4, (nz + 7) / 8);`,
 	RefutedBy: `The kernel in blocks of 32 by 4 takes as long.`,
 	Check:     checkNarrowBlocks,
@@ -56,7 +56,7 @@ func checkNarrowBlocks(c *Case, out *Findings) {
 	at, most := c.limiter()
 	f := out.Add(0.65, "Narrow blocks: rows of %d threads access %s at a time, less than a line of %d", block[0],
 		bytesText(row), lineBytes)
-	f.Because("in blocks of %d x %d x %d threads a warp covers %s", block[0], block[1], block[2],
+	f.Because("in blocks of %d x %d x %d threads each warp covers %s", block[0], block[1], block[2],
 		several(math.Ceil(lanesPerWarp/float64(block[0])), "row"))
 	f.Because("L1 looks up %s lines where %s would hold what is used", digits(tags), digits(lines))
 	sectors, asked := known(c.L2TexBytes())/sectorBytes, known(c.L2TexRequests())

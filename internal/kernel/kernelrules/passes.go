@@ -13,8 +13,8 @@ import (
 // differ by a few per cent, and prefetching takes some.
 const reachableTwice = 1.15
 
-// movedTwice says that the kernel moves bytes twice, and returns how many it moves and how many one pass would, at least
-// and at most.
+// movedTwice says that the kernel moves bytes twice, and returns how many it moves and how many one pass would, at
+// least and at most.
 func (c *Case) movedTwice() (dram, least, most float64, ok bool) {
 	dram, share := c.dramBytes()
 	all := c.reachable()

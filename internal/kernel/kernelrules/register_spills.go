@@ -100,8 +100,8 @@ func checkSpills(c *Case, out *Findings) {
 var localPath = []kernel.Resource{kernel.L1, kernel.LSUIn, kernel.L1Req, kernel.L1Fill, kernel.L2, kernel.L2Tag,
 	kernel.L2In, kernel.L2Out, kernel.DRAM}
 
-// localWaited is the share of the warps' time that they wait for local memory from which it is to blame where no unit is
-// at its limit: NVIDIA's line for a stall reason.
+// localWaited is the share of the warps' time that they wait for local memory from which it is to blame where no unit
+// is at its limit: NVIDIA's line for a stall reason.
 const localWaited = 0.3
 
 // missWeighs is the latency of a load that L1 does not hold over that of one that it does: about 260 cycles to L2 and

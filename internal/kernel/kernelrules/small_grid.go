@@ -48,8 +48,8 @@ const (
 	schedulers       = 4   // of an SM
 	roomForMore      = 0.5 // of the slots of a wave: twice the blocks fit at once
 	fewWarpsSure     = 0.6 // confidence where most SMs have blocks: the work may not be divisible further
-	// littleEach is instructions of a warp under which it has no loop that could be divided: one that loads, combines and
-	// stores a few values executes 20 to 100
+	// littleEach is instructions of a warp under which it has no loop that could be divided: one that loads, combines
+	// and stores a few values executes 20 to 100
 	littleEach = 200
 )
 
@@ -127,9 +127,9 @@ func (c *Case) smallGridFound(out *Findings, few bool) *Finding {
 	return out.Add(0.9, "Small grid: %s for %s SMs; %s", blocks, digits(sms), words)
 }
 
-// fuller is the launch with more blocks: they bring more warps to an SM as well as work to more SMs. How far that goes to
-// the next limit is not in the counters, so the middle of both in the logarithm is taken. Where most SMs have a block,
-// warps are what is missing, not blocks.
+// fuller is the launch with more blocks: they bring more warps to an SM as well as work to more SMs. How far that goes
+// to the next limit is not in the counters, so the middle of both in the logarithm is taken. Where most SMs have a
+// block, warps are what is missing, not blocks.
 func (c *Case) fuller(few bool) *repair {
 	r := asNow()
 	r.spreads = true

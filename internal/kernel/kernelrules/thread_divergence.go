@@ -73,12 +73,13 @@ func checkDivergence(c *Case, out *Findings) {
 	r := asNow().leave(full, kernel.Issue, kernel.FMA, kernel.Heavy, kernel.ALU, kernel.XU, kernel.FP64, kernel.FP16,
 		kernel.LSUIn)
 	if c.use(kernel.Issue) < limits {
-		// Warps wait as well: with full ones there are fewer instructions to wait after, at best in proportion to lanes.
+		// Warps wait as well: with full ones there are fewer instructions to wait after, at best in proportion to
+		// lanes.
 		f.Confidence = math.Min(f.Confidence, 0.75)
 		r.low, r.wait, r.high = full, full, (1+full)/2
 		if idle := c.idle(); idle.thread+idle.trips() >= mostLanes {
-			// Work that is dealt out otherwise can also have fewer warps with more loads each: short_sums of the held-out
-			// kernels, 17 of 32 lanes, became 7 times as fast with fewer lanes per row.
+			// Work that is dealt out otherwise can also have fewer warps with more loads each: short_sums of the
+			// held-out kernels, 17 of 32 lanes, became 7 times as fast with fewer lanes per row.
 			anew := c.restructured(full)
 			r.low = c.waitsStill(anew)
 			r.atBest(anew.leastLeft(kernel.Issue), kernel.Issue, kernel.FMA, kernel.Heavy, kernel.ALU, kernel.LSUIn,
