@@ -324,7 +324,8 @@ func (k *Kernel) dramWaste() (what string, measured bool) {
 	if most := max(read, write); ok1 && ok3 && most > movedTwice*all {
 		return "it moves " + few(most/all) + " times the bytes that there are in one direction", true
 	}
-	return "", ok1 && (ok2 || ok3)
+	// More than there is in both directions together may be an update in place, or passes: not known.
+	return "", ok1 && (ok2 || ok3) && !(ok3 && moved > movedTwice*all)
 }
 
 // classifyByHeadlines is for reports with only the two headline shares.

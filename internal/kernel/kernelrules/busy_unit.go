@@ -85,6 +85,11 @@ func checkBusyUnit(c *Case, out *Findings) {
 		f.Title += " while SMs have work"
 		f.Because("SMs have work for %s of the time", percent(a))
 	}
+	if len(out.Abstained) == 0 {
+		f.Because("no counter shows that its work is waste: the kernel may be as good as it can be")
+	} else {
+		f.Because("whether all of its work is needed was not measured")
+	}
 	if next, us := c.without(busiest); us > 0 {
 		f.Because("%s needs %s of %s by itself: less work for %s alone cannot save more than the rest", nameOf(next),
 			usText(us), usText(c.us()), busiest.name)

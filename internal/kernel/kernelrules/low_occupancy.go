@@ -10,13 +10,15 @@ var lowOccupancy = Rule{
 	ID:    "low_occupancy",
 	Title: "Low occupancy: too few warps fit to hide latency",
 	Since: "0.2",
-	Needs: []Need{needTime, needOccupancy, needWaves, needStalls, needIssue, needDRAM, needL1},
+	Needs: []Need{needTime, needOccupancy, needWaves, needIssue, needDRAM, needL1},
 	Doc: `
 An SM hides latency by switching to another warp. Here the launch's registers, shared memory or block size let at
 most half of the warps fit (theoretical occupancy 50 % or less), the grid would fill more (a wave or more), nothing
 is near its limit (all below 60 %), and at least half of the warps' time is latency: memory, fixed latencies,
 barriers, branches. Where at most a quarter of the warps fit and wait for memory for 60 % of their time, a unit may
 be used to up to 75 %.
+
+Without stall reasons confidence is under a half.
 
 The time after the fix falls as occupancy rises to its next limit, down to what the busiest resource needs.`,
 	Limits: `
@@ -40,13 +42,14 @@ const (
 	quarterOccupied = 0.25 // from there a kernel that waits for memory has no way to a unit's peak
 	stillWaits      = 0.45 // of the busiest resource's peak
 	waitsMostly     = 0.5  // of the warps' time: else something other than latency is waited for
+	withoutStalls   = 0.4  // confidence where it is not known what is waited for
 )
 
 func checkLowOccupancy(c *Case, out *Findings) {
 	occ := c.theoretical()
 	waits := c.stalls("long_scoreboard", "short_scoreboard", "wait", "barrier", "branch_resolving")
 	if !(occ > 0 && occ <= halfOccupied) || !(c.waves() >= 1) || !c.latencyBound() && !c.starved(occ) ||
-		!(waits >= waitsMostly) {
+		!(waits >= waitsMostly) && c.Stalls() != nil {
 		return
 	}
 	limit, words, next := c.occupancyLimit()
@@ -59,14 +62,23 @@ func checkLowOccupancy(c *Case, out *Findings) {
 	f.Because("an SM has room for %s of %s, by %s; without that limit occupancy is %s", several(limit, "block"),
 		several(c.warpsPerBlock(), "warp"), words, percent(next))
 	_, most := c.limiter()
-	f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits),
-		percent(most))
+	if c.Stalls() != nil {
+		f.Because("warps wait for latency for %s of their time, and nothing is used to more than %s", percent(waits),
+			percent(most))
+	} else {
+		f.Confidence = withoutStalls
+		f.Because("nothing is used to more than %s, so that warps wait; for what was not measured", percent(most))
+		out.abstain(needStalls)
+	}
 	f.Places = c.HotStalls("long_scoreboard")
 	r := asNow()
 	r.wait = occ / next
 	r.low = r.wait
 	// With all warps that fit a kernel may still wait: then nothing is used to more than stillWaits.
 	r.high = math.Min(1, math.Max(r.wait, most/stillWaits))
+	if c.Stalls() == nil { // what warps wait for may not become less with more of them
+		r.high = 1
+	}
 	c.expect(f, r)
 }
 
