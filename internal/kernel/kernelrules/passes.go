@@ -45,6 +45,7 @@ func (c *Case) updatesInPlace() answer {
 	executed := k.Counts("inst_executed")
 	var stores, same, named, all float64
 	for first, body := range functions(k) {
+		again := loadedFrom(body)
 		for i, in := range body {
 			weight := 1.0
 			if executed != nil {
@@ -58,7 +59,7 @@ func (c *Case) updatesInPlace() answer {
 				continue
 			}
 			stores += weight
-			if loadedFrom(body, i) {
+			if again[i] {
 				same += weight
 			}
 		}
@@ -72,29 +73,35 @@ func (c *Case) updatesInPlace() answer {
 	return no
 }
 
-// loadedFrom says that a load of the function has the address of a store: the same register, set by the same
-// instruction.
-func loadedFrom(body []cubin.Instruction, store int) bool {
-	address := body[store].Uses[0]
-	if address.Count == 0 {
-		return false
+// loadedFrom says of each instruction of a function whether it stores where a load of the function loads from: the same
+// register has both addresses, set by the same instruction.
+func loadedFrom(body []cubin.Instruction) []bool {
+	type address struct {
+		register uint16
+		set      int // by which instruction; -1: by none of the function
 	}
-	set := setBefore(body, store, address.First)
+	var last [cubin.Registers]int
+	for r := range last {
+		last[r] = -1
+	}
+	loaded := make(map[address]bool)
+	stored := make(map[int]address)
 	for i, in := range body {
-		if in.Kind == cubin.LoadGlobal && in.Uses[0].First == address.First && in.Uses[0].Count > 0 &&
-			setBefore(body, i, address.First) == set {
-			return true
+		if at := in.Uses[0]; at.Count > 0 && int(at.First) < len(last) {
+			switch here := (address{at.First, last[at.First]}); in.Kind {
+			case cubin.LoadGlobal:
+				loaded[here] = true
+			case cubin.StoreGlobal:
+				stored[i] = here
+			}
+		}
+		for r := int(in.Dest.First); r < int(in.Dest.First+in.Dest.Count) && r < len(last); r++ {
+			last[r] = i
 		}
 	}
-	return false
-}
-
-// setBefore is the instruction above another that sets a register; -1: none.
-func setBefore(body []cubin.Instruction, at int, register uint16) int {
-	for i := at - 1; i >= 0; i-- {
-		if body[i].Dest.Has(register) {
-			return i
-		}
+	out := make([]bool, len(body))
+	for i, at := range stored {
+		out[i] = loaded[at]
 	}
-	return -1
+	return out
 }

@@ -26,7 +26,7 @@ func TestLoadedFrom(t *testing.T) {
 	} {
 		body := c.body
 		body[len(body)-1].Dest = cubin.Span{}
-		if got := loadedFrom(body, len(body)-1); got != c.want {
+		if got := loadedFrom(body)[len(body)-1]; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
