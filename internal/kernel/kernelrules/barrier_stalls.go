@@ -72,7 +72,8 @@ func checkBarriers(c *Case, out *Findings) {
 }
 
 // fewerBarriers is for barriers that are not those of a sum over shared memory.
-const fewerBarriers = `Do more between two barriers: several steps or elements per thread, double buffering in shared memory
-(saves every second barrier), __syncwarp() where only a warp exchanges. Smaller blocks wait for fewer warps, and others
-run meanwhile. Where each step needs the one before, as along the diagonals of a table, give a block a tile of its own
-and synchronise between tiles only.`
+const fewerBarriers = `Exchange within a warp by shuffles (__shfl_up_sync in a scan), which need no barrier, and only
+between warps over shared memory. Do more between two barriers: several steps or elements per thread (float4 loads),
+double buffering (saves every second barrier). Smaller blocks wait for fewer warps, and others run meanwhile. Where
+each step needs the one before, as along the diagonals of a table, give a block a tile of its own and synchronise
+between tiles only.`
