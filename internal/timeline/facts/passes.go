@@ -245,3 +245,6 @@ func (f *Facts) updates(row int, kinds []KernelKind) bool {
 	}
 	return false
 }
+
+// NamesUpdate says whether a range's name is that of the update of the weights: Optimizer.step#AdamW.step.
+func NamesUpdate(name string) bool { return passOfName(name) == PassUpdate }

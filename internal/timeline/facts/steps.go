@@ -198,9 +198,33 @@ func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
 		if f.Work().Len() > 0 {
 			s.Note = join(s.Note, "no kernel is launched inside the step markers: steps are those of the host")
 		}
+	case f.Work().Len() == 0 && f.hostShare(marks[0]) < minMarkedShare:
+		s.Note = "the one step marker holds hardly anything of what the host does: the capture is taken as one step " +
+			"of the host"
 	default:
 		s.All, s.Markers = marks, marks
 	}
+}
+
+// minMarkedShare is the share of the host's operators and calls under which a marker that is alone, in a capture
+// without GPU work, is not what the capture is about: prof.step() behind the only iteration leaves such a stub.
+const minMarkedShare = 0.2
+
+// hostShare is the share of the operators and calls that begin within a span; 1 where there are none.
+func (f *Facts) hostShare(s interval.Span) float64 {
+	t, in, all := f.Trace, 0, 0
+	for _, starts := range [][]int64{t.Ops.StartNs, t.Calls.StartNs} {
+		all += len(starts)
+		for _, ns := range starts {
+			if s.Contains(ns) {
+				in++
+			}
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return float64(in) / float64(all)
 }
 
 func startsOf(spans []interval.Span) []int64 {
@@ -312,8 +336,10 @@ func (f *Facts) oneStep(s *Steps) {
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {
-		s.All = []interval.Span{span}
-		s.Note = "no step markers and no GPU work: the capture is taken as one step of the host"
+		s.All, s.Markers = []interval.Span{span}, nil
+		if s.Note == "" {
+			s.Note = "no step markers and no GPU work: the capture is taken as one step of the host"
+		}
 	}
 }
 
