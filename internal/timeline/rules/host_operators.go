@@ -102,8 +102,8 @@ func checkHostOperators(c *Case, out *Findings) {
 	}
 }
 
-// unwraps says whether an operator only hands on to one that is of a kind: what is within it counts. An engine's node of
-// backward, or a range-like operator of the program, says nothing of what it does.
+// unwraps says whether an operator is of no kind and hands on to others: what is within it counts. A node of backward
+// says nothing of what it does.
 func (c *Case) unwraps(i int) bool {
 	return kindOfOp(c.hostName(i)) == "" && c.Facts.OpTree().Children[i] > 0
 }
