@@ -22,7 +22,8 @@ with their autograd graphs. It costs no time until the GPU is out of memory.
 
 With allocator events: the bytes in use at the start of a step rise in at least 9 of 10 steps, by 64 KiB or more in
 the median step. Without them: the program asks the driver for memory (cudaMalloc and the like) in at least 9 of 10
-steps and returns none. A caching allocator in its steady state asks for none. The rule needs 4 steps.`,
+steps and returns none. A caching allocator in its steady state asks for none. The rule needs 4 steps, and whole ones: with backward in each,
+or, where nothing is trained, marked as steps. The activations that the layers of one forward keep are not meant.`,
 	Limits: `
 Growth inside what a caching allocator holds is invisible without its events. A program may fill a buffer on purpose
 (a replay buffer, a KV cache). Leaks of host memory are not seen.`,
@@ -56,6 +57,11 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 	if len(edges) <= minSteps {
 		out.Cannot(fmt.Sprintf("%s: too few to separate growth from warm-up",
 			unit.Counted(len(edges)-1, "step", "steps")), "more steps", "a capture of 10 steps or more")
+		return
+	}
+	if !c.wholeSteps() {
+		out.Cannot("the steps may be parts of one pass, such as layers, which keep their activations until it ends",
+			"marks of whole steps", needSteps.Try)
 		return
 	}
 	if device, levels := c.levels(edges); levels != nil {
