@@ -3,8 +3,8 @@ package rules
 import "lacuna/internal/timeline/facts"
 
 // wholeSteps says whether a step is a whole turn of the program's loop, from one batch or request to the next, as far
-// as the capture shows. Where the program trains, each step has some of backward; where it does not, the steps are marked
-// as steps, or are an engine's. What merely repeats may be a layer of one forward, which keeps its activations.
+// as the capture shows. Where the program trains, each step has some of backward; where it does not, the steps are
+// marked as steps, or are an engine's. What merely repeats may be a layer of one forward, which keeps its activations.
 func (c *Case) wholeSteps() bool {
 	if starts := c.backwardStarts(); len(starts) > 0 {
 		with := make(map[int]bool)
