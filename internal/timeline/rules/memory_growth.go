@@ -59,11 +59,6 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 			unit.Counted(len(edges)-1, "step", "steps")), "more steps", "a capture of 10 steps or more")
 		return
 	}
-	if !c.wholeSteps() {
-		out.Cannot("the steps may be parts of one pass, such as layers, which keep their activations until it ends",
-			"marks of whole steps", needSteps.Try)
-		return
-	}
 	if device, levels := c.levels(edges); levels != nil {
 		c.growthOfLevels(out, device, levels)
 		return
@@ -96,10 +91,24 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 		}
 		return
 	}
+	if c.mayBeLayers(out) {
+		return
+	}
 	f := out.Add(0.65, 0, "Memory grows: the allocator asks the driver for more %s per step and returns none",
 		times(float64(n)/float64(len(grows))))
 	f.Because(fmt.Sprintf("in %d of %d steps the allocator asks the driver for memory and returns none", growing,
 		len(grows)))
+}
+
+// mayBeLayers says that growth from step to step is no sign where the steps may be parts of one pass.
+func (c *Case) mayBeLayers(out *Findings) bool {
+	framework := c.Facts.UsesPyTorch() || c.Trace.AllocEvents.Len() > 0
+	if !framework || c.wholeSteps() {
+		return false
+	}
+	out.Cannot("memory in use grows, but the steps may be parts of one pass, such as layers, which keep their "+
+		"activations until it ends", "marks of whole steps", needSteps.Try)
+	return true
 }
 
 // growthOfLevels judges by the bytes in use where steps begin.
@@ -113,6 +122,9 @@ func (c *Case) growthOfLevels(out *Findings, device uint32, levels []int64) {
 	}
 	perStep := medianInt(d)
 	if float64(rising) < growingShare*float64(len(d)) || perStep < minGrowthBytes {
+		return
+	}
+	if c.mayBeLayers(out) {
 		return
 	}
 	f := out.Add(0.9, 0, "Memory in use on GPU %d grows by %s per step, from %s to %s", device, size(float64(perStep)),
