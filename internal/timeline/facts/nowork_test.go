@@ -62,6 +62,7 @@ func TestStubMarker(t *testing.T) {
 	for events, want := range map[string]StepSource{
 		"op 0+90 aten::mm\nop 100+90 aten::mm\nrange profiler 200+5 ProfilerStep#1":               StepsNone,
 		"op 0+90 aten::mm\nop 100+90 aten::mm\nrange profiler 0+200 ProfilerStep#1":               StepsProfilerStep,
+		"op 0+90 aten::mm\nop 100+90 aten::mm\nrange annotation 200+5 step_1":                     StepsAnnotation, // what is measured
 		"range profiler 0+200 ProfilerStep#1":                                                     StepsProfilerStep,
 		"range profiler 0+5 ProfilerStep#1\nrange profiler 5+5 ProfilerStep#2\nop 10+90 aten::mm": StepsProfilerStep,
 	} {

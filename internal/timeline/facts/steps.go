@@ -198,7 +198,7 @@ func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
 		if f.Work().Len() > 0 {
 			s.Note = join(s.Note, "no kernel is launched inside the step markers: steps are those of the host")
 		}
-	case f.Work().Len() == 0 && f.hostShare(marks[0]) < minMarkedShare:
+	case f.Work().Len() == 0 && s.Source == StepsProfilerStep && f.hostShare(marks[0]) < minMarkedShare:
 		s.Note = "the one step marker holds hardly anything of what the host does: the capture is taken as one step " +
 			"of the host"
 	default:
@@ -206,8 +206,8 @@ func (f *Facts) stepsByMarkers(s *Steps, marks []interval.Span) {
 	}
 }
 
-// minMarkedShare is the share of the host's operators and calls under which a marker that is alone, in a capture
-// without GPU work, is not what the capture is about: prof.step() behind the only iteration leaves such a stub.
+// minMarkedShare is the share of the host's operators and calls under which the profiler's marker, if it is alone, in a
+// capture without GPU work, is not what the capture is about: prof.step() behind the only iteration leaves such a stub.
 const minMarkedShare = 0.2
 
 // hostShare is the share of the operators and calls that begin within a span; 1 where there are none.

@@ -13,6 +13,10 @@ import (
 // a graph has nothing to join.
 const minEagerLaunches = 4
 
+// minPausesShare is the share of the step that the pauses must take: XProf calls launching that takes 15 % high. Below,
+// most of them are the profiler's: one loop with 12 % under a profiler had 3 % without (recompute of the corpus).
+const minPausesShare = 0.15
+
 // fixEager is the fix where part of a step is eager: what is not in a graph.
 const fixEager = `
 Put the whole iteration into one graph, what is eager now (zero_grad, the loss, the optimizer) with the rest:
@@ -55,7 +59,7 @@ func eagerPauses(c *Case, out *Findings, launching *tally) {
 	}
 	short := min(launching.perStep()+max(between.perStep(), named), s.total.perStep())
 	hostNs, busyNs := c.hostIssuesNs().perStep(), c.busyNs().perStep()
-	if short < minUnnamedShare*c.StepNs || launches.median() < minEagerLaunches || hostNs <= busyNs {
+	if short < minPausesShare*c.StepNs || launches.median() < minEagerLaunches || hostNs <= busyNs {
 		return
 	}
 	f := out.Add(0.7, short, "The GPU waits %s of %s per step in short pauses while the host issues eager work",
@@ -67,6 +71,7 @@ func eagerPauses(c *Case, out *Findings, launching *tally) {
 			"by one", several(float64(n), "graph launch", "graph launches")))
 		f.Fix = fixEager
 	}
+	f.Faint = true // under a profiler only replay can tell
 	f.Repair("cuda-graph")
 }
 

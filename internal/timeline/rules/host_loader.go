@@ -43,7 +43,8 @@ func checkHostLoader(c *Case, out *Findings) {
 			return ""
 		}
 		name := c.hostName(i)
-		user := c.Facts.RangeClasses()[o.Row[i]] == facts.RangeUser
+		// a name with a scope is a function's of a framework: Stage::runInputDist loads nothing
+		user := c.Facts.RangeClasses()[o.Row[i]] == facts.RangeUser && !strings.Contains(name, "::")
 		if strings.Contains(name, loaderRange) || user && saysLoading(name) {
 			return name
 		}
@@ -52,10 +53,12 @@ func checkHostLoader(c *Case, out *Findings) {
 		if c.Share(p.ns) < minHostShare {
 			continue
 		}
-		workers := strings.Contains(p.name, workersLoader)
-		how := "on the thread that asks for the batch"
-		if workers {
+		how := "in " + p.name
+		switch {
+		case strings.Contains(p.name, workersLoader):
 			how = "waiting for the loader's workers"
+		case strings.Contains(p.name, loaderRange):
+			how = "on the thread that asks for the batch"
 		}
 		perStep := c.hostPerStep(p.ns)
 		f := out.Add(0.9, perStep, "Loading data takes %s of %s per step (%s), %s", ms(perStep), ms(c.StepNs),

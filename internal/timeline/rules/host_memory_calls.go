@@ -15,7 +15,8 @@ var hostMemoryCalls = Rule{
 Of a capture with CUDA calls and without GPU work: the share of the host's time in cudaMalloc, cudaFree, cudaHostAlloc
 and the like. PyTorch's allocator calls cudaFree only if an allocation does not fit into what is free: it gives its
 cached blocks back and tries again. cudaFree waits until the GPU has finished everything. Calls before the first launch
-and the first allocation are not counted: they make the context. Threshold: 5 % of the step.`,
+and the first allocation are not counted: they make the context; nor is the first release inside a matrix product or a
+convolution: a library's first use. Threshold: 5 % of the step.`,
 	Limits: `
 Part of the time in cudaFree may be the GPU's work that it waits for, which stays. The first steps of a program allocate
 in any case: without steps the capture does not show whether later ones do.`,
@@ -39,7 +40,8 @@ func checkHostMemoryCalls(c *Case, out *Findings) {
 	}
 	o, t := c.Facts.OpTree(), c.Trace
 	causes := c.Facts.CallCauses()
-	begun := false // something was allocated or launched
+	begun := false   // something was allocated or launched
+	library := false // a library of matrix products has begun
 	parts := c.hostParts(func(i int) string {
 		if o.Kind[i] != facts.HostCall {
 			return ""
@@ -52,6 +54,11 @@ func checkHostMemoryCalls(c *Case, out *Findings) {
 		}
 		begun = begun || !releases(name)
 		if !begun {
+			return ""
+		}
+		if product := kindOfOp(c.around(int32(i), func(string) bool { return false })) != ""; product && !library &&
+			releases(name) {
+			library = true
 			return ""
 		}
 		return name

@@ -24,7 +24,7 @@ and the host's time for launching alone is longer than the GPU's time for the wo
 ahead, and the cause is what it loses by waiting (host_sync), allocating (allocator_churn) or loading
 (input_pipeline). Kernels of a CUDA graph are launched by one call and do not count. Decode steps of a serving engine
 belong to decode_not_graphed. Where launching alone is not longer, but all that the host does to issue the work is
-(operators, ranges, Python between them), and the GPU waits for 10 % of the step in short pauses of which no operator
+(operators, ranges, Python between them), and the GPU waits for 15 % of the step (XProf: high) in short pauses of which no operator
 or range has most, the rule says that. In a capture without steps there must be 100 launches, and calls of a millisecond or
 more, which create contexts and load code, are cold_start's.`,
 	Limits: `
