@@ -7,6 +7,7 @@ var All = []*Rule{
 	&allocatorChurn,
 	&atLimit,
 	&backwardHeavy,
+	&batchNormTraining,
 	&batchTooSmall,
 	&coldStart,
 	&commBound,
