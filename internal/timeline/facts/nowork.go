@@ -45,7 +45,7 @@ func (f *Facts) NoWork() NoWork {
 			return WorkForeign
 		case t.Losses.Count(model.LossTruncated) > 0:
 			return WorkCut
-		case f.Unrecorded().Any():
+		case f.Unrecorded().Any() || f.callsMove():
 			return WorkLost
 		}
 		device := slices.ContainsFunc(t.AllocEvents.Device, func(d uint32) bool { return d != model.NoDevice })
@@ -61,6 +61,13 @@ func (f *Facts) NoWork() NoWork {
 		}
 		return WorkNoReason
 	})
+}
+
+// callsMove says whether a call copies or sets memory of a device: that is work too.
+func (f *Facts) callsMove() bool {
+	t := f.Trace
+	moves := judge(&t.Strings, func(name string) bool { return hasPrefix(CallVerb(name), "Memcpy", "Memset") })
+	return slices.ContainsFunc(t.Calls.Name, func(id model.StringID) bool { return moves(id) })
 }
 
 // AppleGPU is what OtherDevice calls a device of PyTorch's MPS.

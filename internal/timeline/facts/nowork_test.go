@@ -16,6 +16,7 @@ func TestNoWork(t *testing.T) {
 		{"work", "call c1 1+1 cudaLaunchKernel\nkernel c1 5+5 k", HasWork},
 		{"launches without kernels", "call c1 1+1 cudaLaunchKernel\nop 0+9 aten::mm", WorkLost},
 		{"a long wait without kernels", "call c1 1us+2000us cudaDeviceSynchronize", WorkLost},
+		{"copies without records", "call c1 1+1 cudaMemcpyAsync\nop 0+9 aten::copy_", WorkLost},
 		{"calls that start nothing", "call c1 1+1 cudaGetDeviceCount\nop 0+9 aten::addmm", WorkOnHost},
 		{"operators of the CPU", "op 0+9 aten::mkldnn_convolution", WorkOnHost},
 		{"operators of both", "op 0+9 aten::mkldnn_convolution\nop 10+9 aten::cudnn_convolution", WorkUnasked},
