@@ -26,7 +26,7 @@ const (
 // maxCauses is for how many causes of idle time the idle time because of them is asked: each costs a replay.
 const maxCauses = 8
 
-// cannot lists what was found without prices.
+// cannot lists what was found without prices, what concerns most time first.
 func cannot(out *report.Judged, found *rules.Findings, err error) error {
 	why, ok := err.(*CannotError)
 	if !ok {
@@ -47,6 +47,9 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 		}
 		out.Findings = append(out.Findings, f)
 	}
+	slices.SortStableFunc(out.Findings, func(a, b report.Finding) int {
+		return cmp.Compare(b.GainHighMs, a.GainHighMs)
+	})
 	return nil
 }
 

@@ -26,6 +26,12 @@ func addCapture(c *Capture, o *one, file, name string) {
 	for _, l := range t.Losses.All() {
 		c.Losses = append(c.Losses, Loss{string(l.Code), l.Count, l.Example})
 	}
+	if why := o.f.NoWork(); c.NoGPUWork == "" {
+		c.NoGPUWork = string(why)
+	}
+	if c.OtherDevice == "" && c.NoGPUWork == string(facts.WorkElse) {
+		c.OtherDevice = o.f.OtherDevice()
+	}
 	u := o.f.Unrecorded()
 	c.UnrecordedLaunches += u.Launches
 	c.UnrecordedWaitMs += float64(u.WaitNs) / 1e6
@@ -113,26 +119,9 @@ func abstained(all []*one) []Abstained {
 		return t.Kernels.Len()+t.Copies.Len()+t.Sets.Len()+
 			t.GraphRuns.Len() > 0
 	})
-	foreign := !none(func(t *model.Trace) bool { return t.Losses.Count(model.LossForeignDevice) > 0 })
 	switch {
-	case noWork && foreign:
-		out = append(out, Abstained{"budget", AnswerLacks,
-			"the capture is of an accelerator that lacuna does not know: what it did is unknown",
-			"kernels and copies of a GPU",
-			"a capture on an NVIDIA or AMD GPU"})
 	case noWork:
-		why := "the capture has no GPU work: what a GPU did is unknown"
-		var u facts.Unrecorded
-		for _, o := range all {
-			x := o.f.Unrecorded()
-			u.Launches, u.WaitNs = u.Launches+x.Launches, u.WaitNs+x.WaitNs
-		}
-		if u.Any() {
-			why = "a GPU worked, but none of its kernels and copies were recorded"
-		}
-		out = append(out, Abstained{"budget", AnswerLacks, why,
-			"kernels and copies",
-			"lacuna record, nsys profile --trace=cuda,nvtx, or ProfilerActivity.CUDA in torch.profiler"})
+		out = append(out, withoutWork(all[0].f))
 	case none(func(t *model.Trace) bool { return t.Calls.Len() > 0 }):
 		out = append(out, Abstained{"idle_by_host", AnswerLacks,
 			"no CUDA calls were recorded: why the GPU was idle is unknown", "CUDA runtime calls",

@@ -136,7 +136,9 @@ type TopOp struct {
 	CallsPerStep float64 `json:"calls_per_step"`
 	MsPerStep    float64 `json:"ms_per_step"`      // GPU time of the work launched directly in it
 	HostMs       float64 `json:"host_ms_per_step"` // host time exclusive of inner operators
-	ShareOfStep  float64 `json:"share_of_step"`
+	// HostTotalMs is the same with inner operators; only where the capture has no GPU work.
+	HostTotalMs float64 `json:"host_total_ms_per_step,omitempty"`
+	ShareOfStep float64 `json:"share_of_step"`
 }
 
 // TopCopy is a direction of copies.
@@ -208,6 +210,10 @@ type Capture struct {
 	// Of a capture without any GPU work, what shows that a GPU worked all the same.
 	UnrecordedLaunches int     `json:"unrecorded_launches,omitempty"` // calls that launch kernels or graphs
 	UnrecordedWaitMs   float64 `json:"unrecorded_wait_ms,omitempty"`  // how long the host waited for the device
+
+	// NoGPUWork is why the capture has no GPU work, as facts.NoWork has it; "": it has.
+	NoGPUWork   string `json:"no_gpu_work,omitempty"`
+	OtherDevice string `json:"other_device,omitempty"` // with "other_kind": which kind of device the operators show
 }
 
 // Loss is something that was met and could not be kept.

@@ -24,6 +24,7 @@ type count struct {
 	ns    int64
 	bytes int64
 	wall  int64 // ns of another clock: the host's
+	inner int64 // the same with what runs inside it
 }
 
 func newTally[K comparable]() *tally[K] { return &tally[K]{rows: make(map[K]*count)} }
@@ -128,7 +129,7 @@ func (o *one) topOps(n int) []TopOp {
 	})
 	if w.Len() == 0 {
 		for name, host := range f.HostTimes(o.steps.HostWindow()) {
-			*sums.at(name) = count{n: host.Count, ns: host.SelfNs, wall: host.SelfNs}
+			*sums.at(name) = count{n: host.Count, ns: host.SelfNs, wall: host.SelfNs, inner: host.TotalNs}
 		}
 	} else {
 		for name, host := range f.OwnerHostTime(o.steps.HostWindow()) {
@@ -142,7 +143,7 @@ func (o *one) topOps(n int) []TopOp {
 	for _, name := range sums.top(n) {
 		c := sums.rows[name]
 		row := TopOp{Name: f.NameText(name), CallsPerStep: o.hostCalls(c.n), HostMs: o.hostMs(c.wall),
-			ShareOfStep: o.share(c.ns)}
+			HostTotalMs: o.hostMs(c.inner), ShareOfStep: o.share(c.ns)}
 		if w.Len() > 0 {
 			row.MsPerStep = o.gpuMs(c.ns)
 		}

@@ -58,7 +58,7 @@ func headline(r *report.Report) page.Text {
 		if text := unrecorded(r); text != nil {
 			return page.Join(page.T("No step in this capture."), text)
 		}
-		return page.T("No GPU activity and no step in this capture.")
+		return page.Join(page.T("No step in this capture."), noWorkWords(r))
 	}
 	digits := unit.MsDigits(step)
 	ms := func(v float64) string { return unit.Fixed(v, digits) }
@@ -92,10 +92,10 @@ func whereItGoes(r *report.Report) page.Text {
 	b, step := r.Budget, r.Budget.StepMs()
 	share := func(ms float64) page.Text { return page.Num(unit.Percent(ms/step) + " %") }
 	if b.Compute+b.CommExposed+b.Copy <= 0 {
-		if text := unrecorded(r); text != nil {
+		if text := unrecorded(r); text != nil && facts.NoWork(r.Capture.NoGPUWork) != facts.WorkCut {
 			return text
 		}
-		return page.T(" No GPU activity.")
+		return noWorkWords(r)
 	}
 	s := page.Sayf(" GPU busy %s%s, idle %s", share(b.Compute+b.CommExposed+b.Copy), busyWith(r), share(b.Idle))
 	causes := causesOf(b)
@@ -110,6 +110,25 @@ func whereItGoes(r *report.Report) page.Text {
 		return page.Join(s, page.Sayf(" (%s launch-bound: the host %s).", part, causes[0].words))
 	}
 	return page.Join(s, page.Sayf(" (%s while the host %s).", part, causes[0].words))
+}
+
+// noWorkWords says why there is no GPU work in a capture.
+func noWorkWords(r *report.Report) page.Text {
+	switch facts.NoWork(r.Capture.NoGPUWork) {
+	case facts.WorkForeign:
+		return page.T(" What the accelerator did is unknown: lacuna does not know it.")
+	case facts.WorkCut:
+		return page.T(" The file is cut off: GPU work may have been in the part that is missing.")
+	case facts.WorkUnasked:
+		return page.T(" A GPU was used, but its work was not recorded.")
+	case facts.WorkElse:
+		return page.Sayf(" The work of %s was not recorded.", r.Capture.OtherDevice)
+	case facts.WorkOnHost:
+		return page.T(" Nothing ran on a GPU: the program ran on the CPU.")
+	case facts.WorkNone:
+		return page.T(" No GPU activity: none of the recorded calls to the GPU's runtime starts work.")
+	}
+	return page.T(" No GPU activity was recorded.")
 }
 
 // unrecorded says that a GPU worked of which nothing was recorded, if the host's calls show it.

@@ -54,11 +54,17 @@ func findings(r *report.Report, d Detail) (out []page.Block) {
 
 // knownTitle is the title over findings without a price.
 func knownTitle(r *report.Report) string {
+	if hostOnly(r) {
+		return "Findings in the host's time"
+	}
 	if pricedCount(r) == 0 && anyOf(r, unpriced) {
 		return "Found, but not priced"
 	}
 	return "Worth knowing"
 }
+
+// hostOnly says whether a report is on a capture without GPU work.
+func hostOnly(r *report.Report) bool { return r.Capture.NoGPUWork != "" }
 
 // pricedItem is a finding with a price. place is its position among these, number its position among all.
 func pricedItem(r *report.Report, f *report.Finding, place, number int, d Detail) page.Item {
@@ -78,12 +84,12 @@ func unpricedItem(r *report.Report, f *report.Finding, number int, d Detail) pag
 	return x
 }
 
-// knownItem is a finding without a price.
+// knownItem is a finding without a price. Where no GPU work is there to price any, all are shown with their fix.
 func knownItem(r *report.Report, f *report.Finding, d Detail) page.Item {
 	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
 	switch {
-	case d.whole(f):
-		body = append(body, because(r, f, true, 0)...)
+	case d.whole(f), hostOnly(r):
+		body = append(body, because(r, f, d.whole(f), 0)...)
 	case len(f.Evidence) > 0:
 		body = append(body, page.Prose{Text: page.Sentence(page.T(f.Evidence[0].Text))},
 			page.Fold{Title: moreTitle, Blocks: moreBecause(r, f, 1, 0, f.Fix, 0)})

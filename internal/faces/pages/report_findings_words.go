@@ -55,6 +55,10 @@ func noGainWords(r *report.Report, f *report.Finding) page.Text {
 		return nil
 	case n == nil:
 		return page.Sayf("saves at most %s ms", unit.About(f.GainHighMs))
+	case n.Kind == report.NotReplayed && hostOnly(r) && f.GainHighMs == 0:
+		return nil
+	case n.Kind == report.NotReplayed && hostOnly(r):
+		return page.Sayf("saves up to %s ms: less where the step also waits for something else", unit.About(f.GainHighMs))
 	case n.Kind == report.GainsNothing:
 		return nothingWords(f, n)
 	case n.Kind == report.RangeHasNone:

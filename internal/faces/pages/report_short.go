@@ -127,7 +127,7 @@ func shortItem(r *report.Report, f *report.Finding, place, number int) page.Item
 
 // shortNoGain is what a finding without a price can save; why its gain is unknown may take many lines.
 func shortNoGain(r *report.Report, f *report.Finding) page.Text {
-	if !f.NoGain.Unknown() {
+	if !f.NoGain.Unknown() || hostOnly(r) {
 		return noGainWords(r, f)
 	}
 	return page.Sayf("saves at most %s ms; the gain is unknown (%s shows why)", unit.About(f.GainHighMs),

@@ -9,6 +9,7 @@ import (
 	"lacuna/internal/base/golden"
 	"lacuna/internal/faces/page"
 	"lacuna/internal/faces/page/pagetest"
+	"lacuna/internal/timeline/facts"
 )
 
 // sample is a report with something in every part, and hostile names.
@@ -205,6 +206,27 @@ func TestReportUnrecorded(t *testing.T) {
 	text := strings.Join(strings.Fields(textOf(t, Report(r, nil, Detail{}), page.Layout{})), " ")
 	if !strings.Contains(text, want) || strings.Contains(text, "No GPU activity") {
 		t.Errorf("the report says %q, want %q", text, want)
+	}
+}
+
+// A report without GPU work says why there is none, and shows what it found with the fix.
+func TestReportWithoutWork(t *testing.T) {
+	for why, want := range map[string]string{"cut": "The file is cut off", "on_host": "the program ran on the CPU",
+		"other_kind": "The work of the Apple GPU (MPS) was not recorded.", "not_asked": "A GPU was used",
+		"none_begun": "none of the recorded calls", "not_settled": "No GPU activity was recorded."} {
+		r := &report.Report{Schema: 1, Capture: report.Capture{NoGPUWork: why, OtherDevice: facts.AppleGPU}}
+		r.Steps.Source, r.Steps.Basis, r.Steps.Count, r.Budget.Idle = "none", "host", 1, 100
+		if why == "cut" {
+			r.Capture.UnrecordedLaunches = 3 // the cut says why there are no kernels
+		}
+		r.Findings = []report.Finding{{Rule: "host_loader", Title: "Loading data takes 60 of 100 ms", GainHighMs: 60,
+			Fix: "Use workers.", NoGain: &report.NoGain{Kind: report.NotReplayed, Reason: "it cannot be replayed"}}}
+		text := strings.Join(strings.Fields(textOf(t, Report(r, nil, Detail{}), page.Layout{})), " ")
+		for _, want := range []string{want, "Findings in the host's time", "saves up to 60.0 ms", "Use workers."} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: without %q: %s", why, want, text)
+			}
+		}
 	}
 }
 

@@ -58,18 +58,18 @@ func topOps(r *report.Report) []page.Block {
 		digits := unit.TableDigits(r.Budget.StepMs(), r.TopOps[0].MsPerStep)
 		share, calls, host := unit.Percent(o.ShareOfStep), unit.PerStep(o.CallsPerStep), unit.Fixed(o.HostMs, digits)
 		if len(r.PerDevice) == 0 {
-			rows = append(rows, row(page.Named(o.Name), host, share, calls))
+			rows = append(rows, row(page.Named(o.Name), host, share, unit.Fixed(o.HostTotalMs, digits), calls))
 		} else {
 			rows = append(rows, row(page.Named(o.Name), unit.Fixed(o.MsPerStep, digits), share, calls, host))
 		}
 	}
-	columns := []page.Column{number("ms/step", "ms per step", 0), number("% of step", "", 0),
-		number("calls/step", "calls per step", 1)}
+	time, share := number("ms/step", "ms per step", 0), number("% of step", "", 0)
+	calls := number("calls/step", "calls per step", 1)
 	if len(r.PerDevice) == 0 {
 		const title = "Operators and ranges, by host self time of all threads"
-		return topList(r, title, "operator", rows, columns...)
+		return topList(r, title, "operator", rows, time, share, number("with inner ms", "", 2), calls)
 	}
-	columns = append(columns, number("host ms", "", 2))
+	columns := []page.Column{time, share, calls, number("host ms", "", 2)}
 	return topList(r, "Operators and ranges, by GPU time", "operator", rows, columns...)
 }
 

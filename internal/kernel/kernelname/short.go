@@ -32,6 +32,14 @@ func Short(s string) string {
 	return s[name:]
 }
 
+// Demangled is a kernel's name as people wrote it, with templates and parameters; a name that is none of C++ as it is.
+func Demangled(s string) string {
+	if strings.HasPrefix(s, "_Z") && len(s) <= maxDemangle {
+		return demangle.Filter(s, demangle.MaxLength(14)) // at most 2^14 bytes
+	}
+	return s
+}
+
 // Qualified is a kernel's name with its namespaces, without return type, anonymous namespaces, template arguments and
 // arguments.
 func Qualified(s string) string {

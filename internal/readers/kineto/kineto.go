@@ -126,7 +126,11 @@ func readStream(ctx context.Context, in stream, opt reader.Options, blockBytes i
 		return nil, err
 	}
 	if o.cut != "" {
-		t.Losses.Add(model.LossTruncated, max(o.lostBytes, 1), fmt.Sprintf("byte %d: %s", o.cutAt, o.cut))
+		lost := "" // one cut is one loss, however many bytes of its event are there
+		if o.lostBytes > 0 {
+			lost = fmt.Sprintf("; %d bytes behind the last whole event", o.lostBytes)
+		}
+		t.Losses.Add(model.LossTruncated, 1, fmt.Sprintf("byte %d: %s%s", o.cutAt, o.cut, lost))
 		t.Warnings = append(t.Warnings, fmt.Sprintf("the file is cut off at byte %d: %s; what came before it was read",
 			o.cutAt, o.cut))
 	}

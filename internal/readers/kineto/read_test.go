@@ -131,7 +131,7 @@ func TestTruncated(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
-		if trace.Losses.Count(model.LossTruncated) == 0 || len(trace.Warnings) == 0 {
+		if trace.Losses.Count(model.LossTruncated) != 1 || len(trace.Warnings) == 0 { // one cut, not its bytes
 			t.Fatalf("%d bytes: %v %v", n, trace.Losses.All(), trace.Warnings)
 		}
 		if trace.Losses.Count(model.LossBadEvent) > 0 || trace.Info.Events < last {

@@ -25,8 +25,9 @@ type Cause struct {
 var classNames = map[facts.KernelClass]string{
 	facts.ClassOther: "other kernels", facts.ClassGEMM: "matrix products",
 	facts.ClassGEMMTail: "sums of split matrix products", facts.ClassConvolution: "convolutions",
-	facts.ClassAttention: "fused attention", facts.ClassSoftmax: "softmax kernels", facts.ClassNorm: "normalisations",
-	facts.ClassReduction: "reductions",
+	facts.ClassConvolutionTail: "transforms of convolutions",
+	facts.ClassAttention:       "fused attention", facts.ClassSoftmax: "softmax kernels",
+	facts.ClassNorm: "normalisations", facts.ClassReduction: "reductions",
 	facts.ClassPointwise: "element-wise kernels", facts.ClassCast: "casts", facts.ClassMove: "data movement kernels",
 	facts.ClassMask: "masks", facts.ClassForeach: "kernels over lists of tensors",
 }

@@ -15,7 +15,9 @@ var tensorCores = Change{
 	Doc: `FP32 GEMMs and convolutions take the time of 16-bit GEMMs of as many FLOPs: a share of the device's peak by
 size, scaled by what the capture's own 16-bit GEMMs reach, or the time of what they move, whatever is longer. FLOPs
 come from the operator's shapes where the capture has them; else from the duration, by what such kernels reach of the
-FP32 peak, and the range is wider. Convolutions change layout before and after. Autocast's casts are added: 12 bytes
+FP32 peak, and the range is wider. Convolutions change layout before and after. One that transforms its operands
+(Winograd) becomes one that does not: it computes more, and of the transforms stays what a change of layout moves.
+Autocast's casts are added: 12 bytes
 per weight in a step with forward and backward, none at best, and 1.2 launches on the host per GEMM. Fused attention
 in FP32 becomes fused attention in 16 bits.`,
 	Assumes: "16 bits are precise enough; accumulation stays in FP32",
@@ -29,8 +31,18 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 	n, products, fromShapes := 0, 0, 0
 	scales := make(map[uint32]shareScale)
 	host := newCaster(e)
+	winograd := winogradOf(e)
 	for i := range e.Works {
 		k := kindOf(e, int32(i))
+		if product, is := winograd.transforms[int32(i)]; is && product >= 0 && !e.Works[i].Dropped {
+			if p, err := peakOf(e, e.Lanes[e.Works[i].Lane].Device, "the throughput of its tensor cores"); err == nil &&
+				max(p.BF16, p.FP16) > p.FP32 {
+				_, known := work[product]
+				mid, low, high := transformIn16(e.Works[i].DurNs, known)
+				e.SetDur(int32(i), mid, low, high)
+			}
+			continue
+		}
 		attention := k.Class == facts.ClassAttention && fp32Attention.MatchString(e.WorkName(int32(i)))
 		if e.Works[i].Dropped || !attention && (!k.FP32 || k.Class != facts.ClassGEMM &&
 			k.Class != facts.ClassConvolution) {
@@ -64,11 +76,15 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 			fromShapes++
 		} else {
 			count := flopsByTime(p, float64(e.Works[i].DurNs))
+			if winograd.is(e, int32(i)) {
+				count *= winogradSaves
+			}
 			of = product{flops: count, size: count}
 		}
-		mid, low, high := in16(p, of, scales[device], k.Class == facts.ClassConvolution)
+		convolution := k.Class == facts.ClassConvolution || winograd.products[int32(i)]
+		mid, low, high := in16(p, of, scales[device], convolution)
 		was := e.Works[i].DurNs
-		if !known && k.Class == facts.ClassConvolution {
+		if !known && convolution {
 			high = max(high, int64(byTimeHigh*float64(mid)))
 		}
 		e.SetDur(int32(i), min(mid, was), min(low, was), min(high, was))

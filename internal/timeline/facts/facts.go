@@ -26,6 +26,7 @@ type kept struct {
 	commKernels      lazy[[]bool]
 	copiesByCall     lazy[[]int32]
 	devices          lazy[[]uint32]
+	noWork           lazy[NoWork]
 	doer             lazy[*doer]
 	engineMarks      lazy[*EngineMarks]
 	feeders          lazy[map[model.ThreadRow][]model.ThreadRow]

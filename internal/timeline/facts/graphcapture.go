@@ -96,3 +96,12 @@ func (f *Facts) launchKind() func(model.StringID) uint8 {
 		return 0
 	})
 }
+
+// LaunchCalls is the rows of the calls that must lead to work on the device, in their order.
+func (f *Facts) LaunchCalls() []int32 {
+	var out []int32
+	for _, l := range f.launchCalls() {
+		out = append(out, l.call)
+	}
+	return out
+}

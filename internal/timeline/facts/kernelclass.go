@@ -3,6 +3,8 @@ package facts
 import (
 	"strconv"
 	"strings"
+
+	"lacuna/internal/kernel/kernelname"
 )
 
 // KernelClass is what a kernel does, as far as its name says.
@@ -15,7 +17,10 @@ const (
 	// what belongs to a product besides: the sum of a product split along its inner dimension
 	ClassGEMMTail
 	ClassConvolution // a convolution, however it is computed
-	ClassAttention   // fused attention
+	// what belongs to a convolution besides, in Winograd's algorithm: its operands and its result are transformed, and
+	// what computes between them is a product of matrices
+	ClassConvolutionTail
+	ClassAttention // fused attention
 	ClassSoftmax
 	ClassNorm
 	ClassReduction
@@ -79,6 +84,8 @@ var signs = []sign{
 	{"splitkreduce", ClassGEMMTail}, {"reducesplitk", ClassGEMMTail}, {"split_k_kernel", ClassGEMMTail},
 	{"gemv", ClassReduction}, {"gemmk1_kernel", ClassReduction}, {"dot_kernel", ClassReduction},
 	{"reduce_1block_kernel", ClassReduction},
+	{"winogradforward", ClassConvolutionTail}, {"winogradwgrad", ClassConvolutionTail},
+	{"generatewinogradtiles", ClassConvolutionTail},
 	{"convolve", ClassConvolution}, {"_conv_", ClassConvolution}, {"conv2d", ClassConvolution},
 	{"scudnn", ClassConvolution}, {"winograd", ClassConvolution},
 	{"fft2d_", ClassConvolution}, {"_cf32cf32_", ClassConvolution}, // cuDNN's, by Fourier transform
@@ -124,7 +131,7 @@ var fp32Signs = []string{"sgemm", "ffma", "gemmsn_", "simt_s", "scudnn", "_sb_",
 
 // KindOfKernel reads the name of a kernel, demangled or not.
 func KindOfKernel(name string) KernelKind {
-	low := strings.ToLower(name)
+	low := strings.ToLower(kernelname.Demangled(name))
 	own := functionName(low)
 	var k KernelKind
 	for _, s := range signs {

@@ -27,6 +27,13 @@ func TestKindOfKernel(t *testing.T) {
 		"cudnn::gemm::computeOffsetsKernel(cudnn::gemm::ComputeOffsetsParams)":                    {},
 		"void fbgemm_gpu::permute_2D_lengths_kernel<int>(int, int, int const*, int const*, int*)": {},
 
+		"void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(cudnn::winograd_nonfused::WinogradDataParams<float, " +
+			"float>)": {Class: ClassConvolutionTail},
+		"_ZN5cudnn8winograd27generateWinogradTilesKernelILi0EffEEvNS0_27GenerateWinogradTilesParamsIT0_T1_EE": {
+			Class: ClassConvolutionTail},
+		"_5x_cudnn_ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148n_nt_v1": {Class: ClassConvolution, FP32: true},
+		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_": {
+			Class: ClassPointwise, Operands: 3, PerThread: 8},
 		"volta_scudnn_128x64_relu_interior_nn_v1": {Class: ClassConvolution, FP32: true},
 		"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_stage5_warpsize2x2x1_g1_tensor16x8x8_kernel_cudnn": {Class: ClassConvolution},
 		"igemm_bwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x64x32_wt32x32x8_ws1x1_wr1x2_ta1x8x2x1_1x4x1x64_tb1x4x1x2_1x8x1x32_mh_gkgs":                   {Class: ClassConvolution},

@@ -90,8 +90,8 @@ const minInStub = 0.01
 
 // isStub says whether markers are a single one that is open while next to nothing is done.
 func (f *Facts) isStub(m Markers) bool {
-	if len(m.Spans) != 1 {
-		return false
+	if len(m.Spans) != 1 || m.Source != StepsProfilerStep {
+		return false // a range that the program named is what it measures
 	}
 	tr := f.trails()[f.ProcessOf(f.Trace.Ranges.Thread[m.Rows[0]])]
 	return tr != nil && tr.of != trailOfRanges && float64(tr.ns(m.Spans[0])) < minInStub*float64(tr.allNs())

@@ -3,6 +3,7 @@ package facts
 import (
 	"strings"
 
+	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
 )
 
@@ -180,6 +181,13 @@ func (o *OpTree) threads(t *model.Trace) []model.ThreadRow {
 		}
 	}
 	return out
+}
+
+// OpSpan is the time of event i of the OpTree.
+func (f *Facts) OpSpan(i int) interval.Span {
+	o := f.OpTree()
+	start := o.startNs(f.Trace, i)
+	return interval.Span{StartNs: start, EndNs: start + max(o.DurNs[i], 0)}
 }
 
 // startNs is the start of event i.

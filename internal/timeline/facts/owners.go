@@ -99,10 +99,11 @@ func (f *Facts) innermostOps(thread model.ThreadRow) []named {
 	return all[thread]
 }
 
-// HostTime is how often something ran on the host, and how long without what ran inside it.
+// HostTime is how often something ran on the host, and how long with and without what ran inside it.
 type HostTime struct {
-	Count  int64
-	SelfNs int64
+	Count   int64
+	SelfNs  int64
+	TotalNs int64 // each instant of a thread once, however often the name is open there; only HostTimes knows it
 }
 
 // OwnerHostTime is the host time of each name that WorkOwners can give, within window.
@@ -143,8 +144,8 @@ func (f *Facts) OwnerHostTime(window interval.Span) map[model.StringID]HostTime 
 	return out
 }
 
-// HostTimes is the host time within window of each operator, range and MPI call, without that of what ran inside
-// it: what there is to tell of a capture without GPU work.
+// HostTimes is the host time within window of each operator, range and MPI call, with and without that of what ran
+// inside it: what there is to tell of a capture without GPU work.
 func (f *Facts) HostTimes(window interval.Span) map[model.StringID]HostTime {
 	t, class, names := f.Trace, f.RangeClasses(), f.RangeNames()
 	threads := make([][]named, len(t.Threads))
@@ -176,8 +177,20 @@ func (f *Facts) HostTimes(window interval.Span) map[model.StringID]HostTime {
 			return cmp.Or(cmp.Compare(a.StartNs, b.StartNs), cmp.Compare(b.EndNs, a.EndNs))
 		})
 		var flat flattener
+		seenNs := make(map[model.StringID]int64) // up to where a name's time is counted
 		for _, s := range spans {
 			flat.add(s)
+			from := s.StartNs
+			if end, seen := seenNs[s.name]; seen {
+				from = max(from, end)
+			}
+			if s.EndNs <= from {
+				continue
+			}
+			seenNs[s.name] = s.EndNs
+			h := out[s.name]
+			h.TotalNs += (interval.Span{StartNs: from, EndNs: s.EndNs}).Clip(window).LenNs()
+			out[s.name] = h
 		}
 		for _, s := range flat.finish() {
 			h := out[s.name]

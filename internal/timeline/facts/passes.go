@@ -245,3 +245,9 @@ func (f *Facts) updates(row int, kinds []KernelKind) bool {
 	}
 	return false
 }
+
+// NamesUpdate says whether a range's name is that of the update of the weights: Optimizer.step#AdamW.step.
+func NamesUpdate(name string) bool { return passOfName(name) == PassUpdate }
+
+// IsAutograd says whether an operator's name is that of PyTorch's engine running a node of backward.
+func IsAutograd(name string) bool { return autogradOp.MatchString(name) }

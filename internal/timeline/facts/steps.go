@@ -321,7 +321,7 @@ func (f *Facts) oneStep(s *Steps) {
 		return
 	}
 	if span := f.HostSpan(); span.LenNs() > 0 {
-		s.All = []interval.Span{span}
+		s.All, s.Markers = []interval.Span{span}, nil
 		if s.Note == "" {
 			s.Note = "no step markers and no GPU work"
 		}

@@ -24,6 +24,9 @@ var gpuLinks = []struct {
 	{"B100", GPULink{"NVLink 5", 900}},
 	{"B200", GPULink{"NVLink 5", 900}},
 	{"GB200", GPULink{"NVLink 5", 900}},
+	{"B300", GPULink{"NVLink 5", 900}},
+	{"GB300", GPULink{"NVLink 5", 900}},
+	{"A800 SXM", GPULink{"NVLink 3", 200}},
 }
 
 // GPULink is the link to other GPUs that p can have; false: none is known. H20 is not H200.

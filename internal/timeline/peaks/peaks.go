@@ -144,5 +144,6 @@ func normal(name string) string {
 
 // all lists the devices, oldest maker's generation first.
 func all() []*Peak {
-	return slices.Concat(pascalToTuring(), ampereAndAda(), hopperAndBlackwell(), cdna())
+	return slices.Concat(pascalToTuring(), pascalAndTuringCards(), ampereAndAda(), geForceCards(), professionalCards(),
+		hopperAndBlackwell(), dataCenterMore(), cdna())
 }

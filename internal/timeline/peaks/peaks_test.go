@@ -51,14 +51,35 @@ var seen = []struct {
 	{name: "NVIDIA GeForce RTX 2080 Ti", sms: 68, memory: 11554586624, want: "RTX 2080 Ti"},
 	{name: "Tesla V100-DGXS-32GB", sms: 80, memory: 34084028416, want: "V100 DGX Station 32 GB"},
 
+	// of captures of strangers, names as drivers print them: laptop, Ti, SUPER and D are other parts
+	{name: "NVIDIA RTX 500 Ada Generation Laptop GPU", sms: 16, memory: 4292345856, want: "RTX 500 Ada Laptop"},
+	{name: "NVIDIA RTX A1000 6GB Laptop GPU", sms: 20, memory: 6441926656, want: "RTX A1000 Laptop 6 GB"},
+	{name: "NVIDIA GeForce RTX 4090 D", sms: 114, memory: 25377767424, want: "RTX 4090 D"},
+	{name: "NVIDIA RTX A4000", sms: 48, memory: 16782262272, want: "RTX A4000"},
+	{name: "NVIDIA GeForce RTX 4090 Laptop GPU", sms: 76, memory: 17170956288, want: "RTX 4090 Laptop"},
+	{name: "NVIDIA GeForce RTX 3060 Laptop GPU", sms: 30, memory: 6441926656, want: "RTX 3060 Laptop"},
+	{name: "NVIDIA GeForce RTX 3080 Laptop GPU", sms: 48, memory: 17179344896, want: "RTX 3080 Laptop 16 GB"},
+	{name: "NVIDIA GeForce RTX 5080", sms: 84, want: "RTX 5080"},
+	{name: "NVIDIA GeForce RTX 5090", sms: 170, want: "RTX 5090"},
+	{name: "NVIDIA GeForce RTX 4070 Ti SUPER", sms: 66, want: "RTX 4070 Ti SUPER"},
+	{name: "NVIDIA GeForce RTX 4070 Ti", sms: 60, want: "RTX 4070 Ti"},
+	{name: "NVIDIA GeForce RTX 4070 SUPER", sms: 56, want: "RTX 4070 SUPER"},
+	{name: "NVIDIA RTX PRO 6000 Blackwell Server Edition", sms: 188, want: "RTX PRO 6000 Blackwell Server"},
+	{name: "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", want: "RTX PRO 6000 Blackwell Max-Q"},
+	{name: "NVIDIA GB300", want: "GB300 (one GPU)"},
+	{name: "AMD Instinct MI355X", sms: 256, want: "MI355X"},
+	{name: "Orin", sms: 16, want: "Jetson AGX Orin 64 GB"},
+	{name: "GeForce GTX 1080 Ti", sms: 28, want: "GTX 1080 Ti"},
+	{name: "NVIDIA GeForce RTX 3060 Ti", sms: 38}, // GDDR6 or GDDR6X
+
 	{name: "NVIDIA H100", sms: 132, memory: 102085492736},          // 96 GB: neither the SXM nor the NVL part
 	{name: "NVIDIA GeForce GTX 1650", sms: 16, memory: 4294705152}, // a mobile one; GDDR5 or 6 is not said
 	{name: "AMD Radeon Graphics", sms: 104, memory: 68702699520},   // what a driver without names calls an MI250
 	{name: "", sms: 304, memory: 206141652992},                     // no name at all
 	{name: "ARTEMIS"}, // another accelerator
-	{name: "NVIDIA H100 80GB HBM3", sms: 16, memory: 10468982784},       // a MIG slice 1g.10gb
-	{name: "NVIDIA GeForce RTX 3080 Laptop GPU", sms: 48, memory: 16e9}, // another chip
-	{name: "NVIDIA GeForce RTX 3080"},                                   // 10 or 12 GB: nothing to tell them apart
+	{name: "NVIDIA H100 80GB HBM3", sms: 16, memory: 10468982784},              // a MIG slice 1g.10gb
+	{name: "NVIDIA GeForce RTX 3080 Laptop GPU", sms: 68, memory: 10736893952}, // no laptop part
+	{name: "NVIDIA GeForce RTX 3080"},                                          // 10 or 12 GB
 }
 
 func device(i int) model.Device {

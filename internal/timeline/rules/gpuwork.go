@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lacuna/internal/base/interval"
+	"lacuna/internal/kernel/kernelname"
 	"lacuna/internal/timeline/facts"
 	"lacuna/internal/timeline/model"
 	"lacuna/internal/timeline/peaks"
@@ -270,7 +271,7 @@ const maxShort = 80
 // shortKernel is a kernel's name for people: without what it returns, namespaces of PyTorch and arguments, cut to
 // maxShort.
 func shortKernel(name string) string {
-	name = strings.TrimPrefix(name, "void ")
+	name = strings.TrimPrefix(kernelname.Demangled(name), "void ")
 	name = strings.NewReplacer("at::native::", "", "binary_internal::", "", "std::", "", "detail::", "",
 		"(anonymous namespace)::", "", "<unnamed>::", "", "c10::", "", "(int)", "", "(bool)", "").Replace(name)
 	depth := 0

@@ -22,7 +22,8 @@ with their autograd graphs. It costs no time until the GPU is out of memory.
 
 With allocator events: the bytes in use at the start of a step rise in at least 9 of 10 steps, by 64 KiB or more in
 the median step. Without them: the program asks the driver for memory (cudaMalloc and the like) in at least 9 of 10
-steps and returns none. A caching allocator in its steady state asks for none. The rule needs 4 steps.`,
+steps and returns none. A caching allocator in its steady state asks for none. The rule needs 4 steps, and whole ones: with backward in each,
+or, where nothing is trained, marked as steps. The activations that the layers of one forward keep are not meant.`,
 	Limits: `
 Growth inside what a caching allocator holds is invisible without its events. A program may fill a buffer on purpose
 (a replay buffer, a KV cache). Leaks of host memory are not seen.`,
@@ -90,10 +91,24 @@ func checkMemoryGrowth(c *Case, out *Findings) {
 		}
 		return
 	}
+	if c.mayBeLayers(out) {
+		return
+	}
 	f := out.Add(0.65, 0, "Memory grows: the allocator asks the driver for more %s per step and returns none",
 		times(float64(n)/float64(len(grows))))
 	f.Because(fmt.Sprintf("in %d of %d steps the allocator asks the driver for memory and returns none", growing,
 		len(grows)))
+}
+
+// mayBeLayers says that growth from step to step is no sign where the steps may be parts of one pass.
+func (c *Case) mayBeLayers(out *Findings) bool {
+	framework := c.Facts.UsesPyTorch() || c.Trace.AllocEvents.Len() > 0
+	if !framework || c.wholeSteps() {
+		return false
+	}
+	out.Cannot("memory in use grows, but the steps may be parts of one pass, such as layers, which keep their "+
+		"activations until it ends", "marks of whole steps", needSteps.Try)
+	return true
 }
 
 // growthOfLevels judges by the bytes in use where steps begin.
@@ -107,6 +122,9 @@ func (c *Case) growthOfLevels(out *Findings, device uint32, levels []int64) {
 	}
 	perStep := medianInt(d)
 	if float64(rising) < growingShare*float64(len(d)) || perStep < minGrowthBytes {
+		return
+	}
+	if c.mayBeLayers(out) {
 		return
 	}
 	f := out.Add(0.9, 0, "Memory in use on GPU %d grows by %s per step, from %s to %s", device, size(float64(perStep)),

@@ -51,10 +51,13 @@ const (
 )
 
 func checkTensorCoresIdle(c *Case, out *Findings) {
-	var rows []int32
+	var rows, transforms []int32
 	crowd := c.crowded()
 	for _, l := range c.lanes() {
 		for _, r := range l {
+			if c.kind(r).Class == facts.ClassConvolutionTail {
+				transforms = append(transforms, r)
+			}
 			if c.kind(r).FP32 && c.durNs(r) >= minProductNs && c.durNs(r)-crowd.of(r)/2 >= minProductNs {
 				rows = append(rows, r)
 			}
@@ -80,6 +83,10 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	f.Because(fmt.Sprintf("%s per step in FP32 on the CUDA cores: %.1f %% of the step; %s peaks at %.0f times the "+
 		"FP32 rate", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio),
 		c.kernelRows(rows)...)
+	if ns := c.unionNs(transforms); c.shareOfStep(ns) >= minWorkShare {
+		f.Because(fmt.Sprintf("transforms of Winograd's algorithm take %s more; on tensor cores a convolution has none, but "+
+			"it computes two to four times as much, and may change layout instead", ms(c.perStep(ns))))
+	}
 	f.Repair("tensor-cores")
 	if peak.BF16 == 0 {
 		f.Fix = fixOnlyFP16
