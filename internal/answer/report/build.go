@@ -84,7 +84,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 		r.Steps.MeanMs = r.Budget.StepMs() // over all devices, so that the parts of the budget sum to it
 	}
 	r.Budget.IdleByCode = idleByCode(all)
-	r.Phases = slowest.phases()
+	r.Phases, r.Unjudged = slowest.phases(), slowest.unjudged()
 	r.TopKernels = slowest.topKernels(opt.Top)
 	r.TopOps = slowest.topOps(opt.Top)
 	r.TopCopies = slowest.topCopies(opt.Top)

@@ -16,7 +16,8 @@ type Report struct {
 	Steps      Steps       `json:"steps"`
 	Budget     Budget      `json:"budget_ms"` // mean over devices
 	PerDevice  []Device    `json:"per_device"`
-	Phases     []Phase     `json:"phases"` // in order; none without GPU work
+	Phases     []Phase     `json:"phases"`             // in order; none without GPU work
+	Unjudged   *Unjudged   `json:"unjudged,omitempty"` // nil: the larger part of the recording is judged
 	TopKernels []TopKernel `json:"top_kernels"`
 	TopOps     []TopOp     `json:"top_ops"`
 	TopCopies  []TopCopy   `json:"top_copies"`

@@ -109,6 +109,8 @@ func afterAllWords(r *report.Report) page.Text {
 	switch {
 	case r.Profiler == nil:
 		return nil // nothing was priced: the abstentions say why
+	case captureWords(r) != nil && pricedCount(r) > 0:
+		return page.T("These gains are of what ran before the program ended, and say little of the rest.")
 	case r.AfterAll != nil && anyOf(r, worthFixing):
 		a, what := r.AfterAll, "With this fixed"
 		if pricedCount(r) > 1 {
@@ -137,6 +139,10 @@ func afterAllWords(r *report.Report) page.Text {
 	case r.Steps.Source == "none":
 		if left == nil {
 			left = computesWords(r)
+		}
+		if len(r.Findings) > 0 {
+			return page.Join(page.T("No fix with a known gain was found. Some rules compare steps, and nothing marks a step "+
+				"in this capture."), left)
 		}
 		return page.Join(page.T("No rule found something to fix. Some rules compare steps, and nothing marks a step in "+
 			"this capture."), left)
@@ -190,6 +196,9 @@ func notSpent(r *report.Report) page.Text {
 	b, step := r.Budget, r.Budget.StepMs()
 	if !(step > 0) || len(r.PerDevice) == 0 || b.Compute >= wellSpent*step {
 		return nil
+	}
+	if computesNever(r) {
+		return page.T(" That is not an all-clear: no kernel ran.")
 	}
 	var parts []page.Text
 	for _, x := range []struct {

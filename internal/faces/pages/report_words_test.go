@@ -30,6 +30,47 @@ func TestAbstainedLines(t *testing.T) {
 	}
 }
 
+// What lies outside the main part of a capture without steps is said first when it is longer; beside the steps of a
+// loop it is said last. A capture of a run that failed says that before all else.
+func TestUnjudged(t *testing.T) {
+	r := &report.Report{Steps: report.Steps{Source: "none", Count: 1}, Budget: report.Budget{Compute: 5, Idle: 15},
+		PerDevice: []report.Device{{}}, Profiler: &report.Profiler{UnprofiledStepMs: 20},
+		Unjudged: &report.Unjudged{RecordedMs: 2000, JudgedMs: 20, BeforeMs: 1900, AfterMs: 80,
+			Host: []report.HostTime{{What: "in CUDA start-up (cudaFree)", Ms: 1500}}},
+		Findings: []report.Finding{{Rule: "mostly_outside", Title: "1900 ms pass", OutsideMs: 1900, Severity: "info",
+			Evidence: []report.Evidence{{Text: "it comes once"}}},
+			{Rule: "launch_bound", Title: "Launch-bound", Severity: "high", Change: "cuda-graph", RecoverableMs: 3,
+				GainHighMs: 4}}}
+	text := textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
+	for _, want := range []string{
+		"Of 2000 ms recorded, 1900 ms pass before the main GPU work: 1500 ms in CUDA start-up (cudaFree). The capture",
+		"1 outside the budget: 1900 ms pass [mostly_outside]\n    - It comes once.", "2 high: Launch-bound",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	short := textOf(t, Report(r, nil, Detail{Short: true}), page.Layout{Width: 300})
+	if !strings.Contains(short, "1 outside the budget: 1900 ms pass") {
+		t.Errorf("in short:\n%s", short)
+	}
+	r.Findings[0] = report.Finding{Rule: "run_failed", Title: "No kernel ran", Leads: true, Severity: "info"}
+	r.Budget = report.Budget{Copy: 5, Idle: 15}
+	text = textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
+	for _, want := range []string{"\nNo kernel ran. Of 2000 ms", "The GPU copies or clears memory for 25.0 % of it",
+		"These gains are of what ran"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	r.Steps = report.Steps{Source: "nvtx", Count: 2, MeanMs: 20}
+	r.Findings, r.Budget = nil, report.Budget{Compute: 20}
+	text = textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
+	if want := "idle 0 %. Of 2000 ms recorded, 1900 ms pass before the steps, once per run: "; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+}
+
 // The phases of a capture without steps are shown with what the host did in them; those that are next to nothing are
 // not, and one alone is not.
 func TestPhases(t *testing.T) {
