@@ -103,6 +103,8 @@ type Budget struct {
 	// IdleByCode is the functions of the host behind the causes of IdleByHost, where the capture holds Python
 	// functions, call stacks or CPU samples. Only the report's own budget has it, not a device's.
 	IdleByCode []CodeOfCause `json:"idle_by_code,omitempty"`
+	// Memset is the part of Copy in which nothing but memsets ran.
+	Memset float64 `json:"memset,omitempty"`
 	// CommOverlapped is communication hidden behind compute: not a part of the sum.
 	CommOverlapped float64 `json:"comm_overlapped"`
 	// CopyOverlapped is copies hidden behind compute or communication: not a part of the sum.

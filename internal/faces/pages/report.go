@@ -166,7 +166,7 @@ func busyWith(r *report.Report) page.Text {
 		for _, x := range []struct {
 			ms   float64
 			what string
-		}{{b.Compute, "compute"}, {b.CommExposed, "exposed communication"}, {b.Copy, "copy"}} {
+		}{{b.Compute, "compute"}, {b.CommExposed, "exposed communication"}, {b.Copy, copyWord(b)}} {
 			if x.what == "compute" || x.ms/step >= worthNaming {
 				parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
 			}

@@ -204,7 +204,7 @@ func notSpent(r *report.Report) page.Text {
 	for _, x := range []struct {
 		ms   float64
 		what string
-	}{{b.Idle, "is idle"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed copies"}} {
+	}{{b.Idle, "is idle"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed " + copyNoun(b)}} {
 		if x.ms >= worthSaying*step {
 			parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
 		}

@@ -212,3 +212,17 @@ func TestIdleBecauseOfIsIdle(t *testing.T) {
 		t.Errorf("%.1f ms of idle time because of %s, of 0.6", rows[0].comes, rows[0].key)
 	}
 }
+
+// What only memsets fill is not called copies.
+func TestCopyWord(t *testing.T) {
+	for _, x := range []struct {
+		copyMs, memset float64
+		word, noun     string
+	}{{0, 0, "copy", "copies"}, {10, 0.5, "copy", "copies"}, {10, 5, "copy and memset", "copies and memsets"},
+		{10, 9.5, "memset", "memsets"}} {
+		b := report.Budget{Copy: x.copyMs, Memset: x.memset}
+		if word, noun := copyWord(b), copyNoun(b); word != x.word || noun != x.noun {
+			t.Errorf("%g of %g ms: %q, %q", x.memset, x.copyMs, word, noun)
+		}
+	}
+}

@@ -39,6 +39,7 @@ var All = []*Rule{
 	&manySmallCopies,
 	&memoryFragmentation,
 	&memoryGrowth,
+	&memsetBound,
 	&misalignedShapes,
 	&mostlyOutside,
 	&osWait,
