@@ -86,11 +86,11 @@ func timeWords(r *report.Report) page.Text {
 	}
 	switch outside := unjudgedWords(r); {
 	case outside == nil:
-		return page.Join(length, whereItGoes(r))
+		return page.Join(length, whereItGoes(r), startWords(s))
 	case s.Source == "none":
 		return page.Join(outside, page.T(" "), length, whereItGoes(r))
 	default:
-		return page.Join(length, whereItGoes(r), page.T(" "), outside)
+		return page.Join(length, whereItGoes(r), startWords(s), page.T(" "), outside)
 	}
 }
 

@@ -48,6 +48,8 @@ func unpriced(f *report.Finding) bool { return !costsTime(f) && f.GainHighMs > 0
 func noGainWords(r *report.Report, f *report.Finding) page.Text {
 	n := f.NoGain
 	switch {
+	case f.OutsideMs > 0 && f.GainHighMs == 0: // its title says how much there is, and of what
+		return nil
 	case costsTime(f): // too little to stand among the others
 		return page.Sayf("saves %s ms (%s)", page.Num(unit.About(f.RecoverableMs)),
 			unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"fmt"
+
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
@@ -20,6 +22,22 @@ func captureWords(r *report.Report) page.Text {
 		}
 	}
 	return nil
+}
+
+// startWords says that the start-up steps take longer than all that the report is of; nil: they do not.
+func startWords(s report.Steps) page.Text {
+	ns := 0.0
+	for _, x := range s.Startup {
+		ns += x.Ms
+	}
+	if ns <= s.MeanMs*float64(s.Count) {
+		return nil
+	}
+	first := "The first step, which is left out, takes"
+	if n := len(s.Startup); n > 1 {
+		first = fmt.Sprintf("The first %d steps, which are left out, take", n)
+	}
+	return page.Sayf(" %s %s.", first, page.Num(unit.Fixed(ns, unit.MsDigits(ns))+" ms"))
 }
 
 // unjudgedWords says that the larger part of the recording is outside what the report is of, where and in what; nil:

@@ -30,7 +30,7 @@ Do not clear what is written in full, and clear only what is used:
 	FixC: `Do not clear what is written in full: let the first kernel write (=, beta = 0) instead of adding to zeros. Clear
 only the part that is used, or clear it within the kernel that reads it last. Keep index lists of what was touched.`,
 	Confirm:   `Memsets fall below 10 % of the step, and results are the same.`,
-	RefutedBy: `Without the memsets results differ, and the cleared part is no larger than what is used.`,
+	RefutedBy: `Without the memsets results differ, and all that is cleared is used.`,
 	Check:     checkMemsetBound,
 }
 
