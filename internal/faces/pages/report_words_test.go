@@ -63,7 +63,8 @@ func TestUnjudged(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	r.Steps = report.Steps{Source: "nvtx", Count: 2, MeanMs: 20, Startup: []report.Startup{{Ms: 30}, {Index: 1, Ms: 11}}}
+	r.Steps = report.Steps{Source: "nvtx", Count: 2, MeanMs: 20,
+		Startup: []report.Startup{{Ms: 30}, {Index: 1, Ms: 11}}}
 	r.Findings, r.Budget = nil, report.Budget{Compute: 20}
 	text = textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
 	if want := "idle 0 %. The first 2 steps, which are left out, take 41.00 ms. Of 2000 ms recorded, 1900 ms pass before the steps, once per run: "; !strings.Contains(text, want) {

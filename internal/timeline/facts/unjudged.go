@@ -50,10 +50,16 @@ const (
 	codeNames = 2
 )
 
+// kernelModule is the module of the operating system's own code.
+const kernelModule = "[kernel.kallsyms]"
+
 // codeWords is the code in which a thread was for so long outside of all that has a name.
 func (p *UnjudgedPart) codeWords(ns int64) string {
 	var names []string
 	for _, c := range p.Code.Code {
+		if c.Module == kernelModule {
+			continue // of the operating system: what it does it does for somebody
+		}
 		if float64(c.Ns) < codeShare*float64(ns) || len(names) == codeNames {
 			break
 		}
@@ -62,7 +68,7 @@ func (p *UnjudgedPart) codeWords(ns int64) string {
 	switch {
 	case len(names) == 0:
 		return "in code that nothing in the capture names"
-	case DoingOf(p.Code.Code[0].Text()) == DoingCompile:
+	case DoingOf(names[0]) == DoingCompile:
 		return string(DoingCompile) + " (" + strings.Join(names, ", ") + ")"
 	}
 	return "in code outside any range (" + strings.Join(names, ", ") + ")"
@@ -81,7 +87,7 @@ func (o *Unjudged) Most() bool {
 	if o.Steps {
 		least = feltNs
 	}
-	return o.Ns() >= least && o.Ns() > o.Judged.LenNs()
+	return o.Ns() >= least && 2*o.Ns() > o.Recorded.LenNs()
 }
 
 // Unjudged looks at the time before and behind the steps. It is empty without GPU work, where steps were chosen by
@@ -180,6 +186,9 @@ func (f *Facts) unjudgedPart(thread model.ThreadRow, span interval.Span) Unjudge
 	// a device that the host waits for is busy, with recorded work or with other
 	p.Ns -= interval.Union(waits).TotalNs() - f.busyWithin(waits)
 	p.Host = sums.list()
+	for i := range p.Host {
+		p.Host[i].Ns = min(p.Host[i].Ns, p.Ns)
+	}
 	if len(free) > 0 {
 		p.Code = f.CodeIn(p.Thread, free)
 	}

@@ -19,8 +19,8 @@ of what was recorded of the process lies before or behind it, with the GPU idle,
 there: importing, reading and preparing data, compiling, creating the context, or work that the host keeps for itself.
 
 The rule adds up the time before and behind in which no device works, without the time in which the host waits for a
-device, which is then busy with work that was not recorded. It must be longer than all steps together, start-up steps
-included, or than the main GPU work. Beside steps it must be 0.1 s, below which nobody notices a wait. It says what the
+device, which is then busy with work that was not recorded. It must be more than half of what was recorded; start-up
+steps count as steps. Beside steps it must be 0.1 s, below which nobody notices a wait. It says what the
 host did by the names of calls, ranges and operators, and by Python functions and CPU samples where they were recorded.`,
 	Limits: `
 It is paid once per run: in a run that lasts longer than the recorded one it is a smaller part, and nothing is wrong with
