@@ -160,3 +160,14 @@ func (p *purposes) take(s interval.Span, sums *doings) (rest []interval.Span) {
 	}
 	return rest
 }
+
+// Compiling is when ranges and operators of a thread say that it compiles, within a span.
+func (f *Facts) Compiling(thread model.ThreadRow, span interval.Span) interval.Set {
+	var out []interval.Span
+	for _, s := range f.purposes(thread, span).spans {
+		if DoingOf(s.what) == DoingCompile {
+			out = append(out, s.Span)
+		}
+	}
+	return interval.Union(out)
+}

@@ -16,6 +16,7 @@ var All = []*Rule{
 	&commStalled,
 	&commStraggler,
 	&commWaiting,
+	&compilesOnce,
 	&copyBound,
 	&copyNotOverlapped,
 	&cpuContention,

@@ -80,6 +80,12 @@ func checkMostlyOutside(c *Case, out *Findings) {
 			f.Because("data is loaded for every batch: only a longer recording shows whether the GPU waits for it again")
 		}
 	}
+	for _, h := range main.Host {
+		if h.Kind == facts.DoingUnnamed && float64(h.Ns) >= outsideShare*float64(main.Ns) && len(main.Code.Code) == 0 {
+			f.Because("to see what the code without a name does, record CPU samples (lacuna record --sample, nsys profile " +
+				"--sample=process-tree) or mark it with NVTX ranges")
+		}
+	}
 	for _, p := range []struct {
 		part  *facts.UnjudgedPart
 		where string
