@@ -26,7 +26,8 @@ const (
 // maxCauses is for how many causes of idle time the idle time because of them is asked: each costs a replay.
 const maxCauses = 8
 
-// cannot lists what was found without prices. whole says that nothing marks steps in the capture.
+// cannot lists what was found without prices, what concerns most time first. whole says that nothing marks steps in
+// the capture.
 func cannot(out *report.Judged, found *rules.Findings, whole bool, err error) error {
 	why, ok := err.(*CannotError)
 	if !ok {
@@ -48,7 +49,7 @@ func cannot(out *report.Judged, found *rules.Findings, whole bool, err error) er
 		out.Findings = append(out.Findings, f)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b report.Finding) int {
-		return cmp.Compare(firstOf(&a, whole), firstOf(&b, whole))
+		return cmp.Or(cmp.Compare(firstOf(&a, whole), firstOf(&b, whole)), cmp.Compare(b.GainHighMs, a.GainHighMs))
 	})
 	return nil
 }

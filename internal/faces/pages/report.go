@@ -129,12 +129,6 @@ func whereItGoes(r *report.Report) page.Text {
 	return page.Join(s, page.Sayf(" (%s while the host %s).", part, causes[0].words))
 }
 
-// computesNever says whether the devices only copied and cleared memory in all of a capture.
-func computesNever(r *report.Report) bool {
-	b := r.Budget
-	return r.Steps.Source == "none" && b.Copy > 0 && b.Compute+b.CommExposed+b.CommOverlapped+b.CopyOverlapped <= 0
-}
-
 // unrecorded says that a GPU worked of which nothing was recorded, if the host's calls show it.
 func unrecorded(r *report.Report) page.Text {
 	n, waitMs := r.Capture.UnrecordedLaunches, r.Capture.UnrecordedWaitMs

@@ -80,25 +80,11 @@ func unpricedItem(r *report.Report, f *report.Finding, number int, d Detail) pag
 	return x
 }
 
-// leadWords is what stands before the title of a finding that leads.
-func leadWords(f *report.Finding) string {
-	if f.OutsideMs > 0 {
-		return "outside the budget: "
-	}
-	return ""
-}
-
-// leadingItem is a finding about the larger part of a recording, which no budget holds.
-func leadingItem(r *report.Report, f *report.Finding, number int, d Detail) page.Item {
-	return page.Item{Mark: strconv.Itoa(number + 1), Title: page.Join(page.T(leadWords(f)), titleOf(f)),
-		Body: because(r, f, d.whole(f), 0)}
-}
-
 // knownItem is a finding without a price.
 func knownItem(r *report.Report, f *report.Finding, d Detail) page.Item {
 	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
 	switch {
-	case d.whole(f) || leads(r, f):
+	case d.whole(f), leads(r, f):
 		body = append(body, because(r, f, d.whole(f), 0)...)
 	case len(f.Evidence) > 0:
 		body = append(body, page.Prose{Text: page.Sentence(page.T(f.Evidence[0].Text))},

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"strconv"
 
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
@@ -72,4 +73,24 @@ func unjudgedWords(r *report.Report) page.Text {
 		return page.Join(s, page.T("."))
 	}
 	return page.Sayf("%s: %s.", s, page.List(host, ", "))
+}
+
+// leadWords is what stands before the title of a finding that leads.
+func leadWords(f *report.Finding) string {
+	if f.OutsideMs > 0 {
+		return "outside the budget: "
+	}
+	return ""
+}
+
+// leadingItem is a finding about the larger part of a recording, which no budget holds.
+func leadingItem(r *report.Report, f *report.Finding, number int, d Detail) page.Item {
+	return page.Item{Mark: strconv.Itoa(number + 1), Title: page.Join(page.T(leadWords(f)), titleOf(f)),
+		Body: because(r, f, d.whole(f), 0)}
+}
+
+// computesNever says whether the devices only copied and cleared memory in all of a capture.
+func computesNever(r *report.Report) bool {
+	b := r.Budget
+	return r.Steps.Source == "none" && b.Copy > 0 && b.Compute+b.CommExposed+b.CommOverlapped+b.CopyOverlapped <= 0
 }
