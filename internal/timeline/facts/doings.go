@@ -171,3 +171,16 @@ func (f *Facts) Compiling(thread model.ThreadRow, span interval.Span) interval.S
 	}
 	return interval.Union(out)
 }
+
+// OSName is the name of the outermost call of the operating system in which a thread is at an instant; "": it is in
+// none.
+func (f *Facts) OSName(thread model.ThreadRow, ns int64) string {
+	h := threadAt(f.hostThreads(), thread)
+	if h == nil {
+		return ""
+	}
+	if i := firstEndingAfter(h.os, ns); i < len(h.os) && h.os[i].Contains(ns) {
+		return f.Trace.Strings.Text(f.Trace.OSCalls.Name[h.osRow[i]])
+	}
+	return ""
+}

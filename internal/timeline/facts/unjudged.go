@@ -220,7 +220,7 @@ func (f *Facts) doingAt(thread model.ThreadRow, c Cause, ns int64) (what string,
 		if i := firstNamedAfter(h.user, ns); inSpan(h.user, i, ns) {
 			return f.NameText(h.user[i].name), 0
 		}
-		return f.OSCallAt(thread, ns), 1
+		return f.OSName(thread, ns), 1
 	}
 	return "", 0
 }

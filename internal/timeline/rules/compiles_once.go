@@ -76,7 +76,7 @@ func checkCompilesOnce(c *Case, out *Findings) {
 				continue
 			}
 			c.Facts.HostDoing(g.Thread, g.Span, func(cause facts.Cause, span interval.Span) {
-				name := c.Facts.OSCallAt(g.Thread, span.StartNs)
+				name := c.Facts.OSName(g.Thread, span.StartNs)
 				if c.Facts.CauseText(cause) == facts.CauseOS && overlapNs(named, span) == 0 &&
 					facts.DoingOf(name) == facts.DoingCompile {
 					count(name+", before a module is loaded", span)
