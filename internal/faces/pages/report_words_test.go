@@ -36,14 +36,14 @@ func TestUnjudged(t *testing.T) {
 	r := &report.Report{Steps: report.Steps{Source: "none", Count: 1}, Budget: report.Budget{Compute: 5, Idle: 15},
 		PerDevice: []report.Device{{}}, Profiler: &report.Profiler{UnprofiledStepMs: 20},
 		Unjudged: &report.Unjudged{RecordedMs: 2000, JudgedMs: 20, BeforeMs: 1900, AfterMs: 80,
-			Host: []report.HostTime{{What: "in CUDA start-up (cudaFree)", Ms: 1500}}},
+			Host: []report.HostTime{{What: "in CUDA calls (cudaFree)", Ms: 1500}}},
 		Findings: []report.Finding{{Rule: "mostly_outside", Title: "1900 ms pass", OutsideMs: 1900, Severity: "info",
 			Evidence: []report.Evidence{{Text: "it comes once"}}},
 			{Rule: "launch_bound", Title: "Launch-bound", Severity: "high", Change: "cuda-graph", RecoverableMs: 3,
 				GainHighMs: 4}}}
 	text := textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
 	for _, want := range []string{
-		"Of 2000 ms recorded, 1900 ms pass before the main GPU work: 1500 ms in CUDA start-up (cudaFree). The capture",
+		"Of 2000 ms recorded, 1900 ms pass before the main GPU work: 1500 ms in CUDA calls (cudaFree). The capture",
 		"1 outside the budget: 1900 ms pass [mostly_outside]\n    - It comes once.", "2 high: Launch-bound",
 	} {
 		if !strings.Contains(text, want) {

@@ -17,7 +17,7 @@ type Doing string
 const (
 	DoingCompile Doing = "compiling"
 	DoingLoad    Doing = "loading data"
-	DoingStart   Doing = "in CUDA start-up"
+	DoingCalls   Doing = "in GPU library calls"
 	DoingFiles   Doing = "reading files or input"
 	DoingNamed   Doing = ""        // what its name says
 	DoingUnnamed Doing = "unnamed" // code in which nothing is open that has a name
@@ -28,9 +28,8 @@ var (
 	compileName = regexp.MustCompile(`(?i)^system$|^(posix_spawn|execve|fork|vfork|waitpid|wait4)|` +
 		`compil(e|ation|ing)($|[^d])|nvrtc|autotun|cuLink(Create|Add|Complete)|ptxas`)
 	loaderName = regexp.MustCompile(`(?i)dataloader|data_?load|load_?data|dataset|tokeni[sz]`)
-	// calls that are long because they are the first: they create the context, load the driver's code and modules
-	startName = regexp.MustCompile(`^(cuda|cu|hip|cublas|cudnn|cufft|cusolver|cusparse|nccl|curand)[A-Z]|` +
-		`^cu(da)?_?(Init|Ctx)|^ioctl$`)
+	callName   = regexp.MustCompile(`^(cuda|cu|hip|cublas|cudnn|cufft|cusolver|cusparse|nccl|curand)[A-Z]|` +
+		`^cu(da)?_?(Init|Ctx)`)
 	fileName = regexp.MustCompile(`^f?(open|read|pread|stat|lstat|close|seek|access|getdents|opendir|readdir|mmap|gets|` +
 		`getc|scanf|getline)[a-z0-9_]*$|^(__)?[lf]?x?stat(64)?$|^openat(64)?$|^readv$|^fopen(64)?$`)
 )
@@ -42,8 +41,8 @@ func DoingOf(what string) Doing {
 		return DoingUnnamed
 	case compileName.MatchString(what):
 		return DoingCompile
-	case startName.MatchString(what):
-		return DoingStart
+	case callName.MatchString(what):
+		return DoingCalls
 	case loaderName.MatchString(what):
 		return DoingLoad
 	case fileName.MatchString(what):

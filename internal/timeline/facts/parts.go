@@ -114,16 +114,7 @@ func (f *Facts) setUp(main interval.Span) interval.Span {
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
 // busyIn is the time of a span in which any device works.
-func (f *Facts) busyIn(span interval.Span) int64 {
-	var all []interval.Span
-	w := f.Work()
-	for i := range w.Len() {
-		if s := (interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}).Clip(span); s.LenNs() > 0 {
-			all = append(all, s)
-		}
-	}
-	return interval.Union(all).TotalNs()
-}
+func (f *Facts) busyIn(span interval.Span) int64 { return f.busySet(span).TotalNs() }
 
 // CaptureParts cuts a capture with GPU work into its start, the steps looked at or the main GPU work, and its end.
 // They follow one another without a gap. Parts without length are left out.

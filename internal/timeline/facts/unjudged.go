@@ -166,7 +166,8 @@ func (f *Facts) unjudgedPart(thread model.ThreadRow, span interval.Span) Unjudge
 	if span.LenNs() <= 0 {
 		return UnjudgedPart{Thread: thread}
 	}
-	p := UnjudgedPart{Ns: span.LenNs() - f.busyIn(span), Thread: f.busiestThread(thread, span)}
+	busy := f.busySet(span)
+	p := UnjudgedPart{Ns: span.LenNs() - busy.TotalNs(), Thread: f.busiestThread(thread, span)}
 	var free, waits []interval.Span
 	sums := newDoings()
 	purpose := f.purposes(p.Thread, span)
@@ -184,7 +185,7 @@ func (f *Facts) unjudgedPart(thread model.ThreadRow, span interval.Span) Unjudge
 		}
 	})
 	// a device that the host waits for is busy, with recorded work or with other
-	p.Ns -= interval.Union(waits).TotalNs() - f.busyWithin(waits)
+	p.Ns -= interval.Subtract(interval.Union(waits), busy).TotalNs()
 	p.Host = sums.list()
 	for i := range p.Host {
 		p.Host[i].Ns = min(p.Host[i].Ns, p.Ns)
@@ -195,12 +196,15 @@ func (f *Facts) unjudgedPart(thread model.ThreadRow, span interval.Span) Unjudge
 	return p
 }
 
-// busyWithin is for how long of spans any device works.
-func (f *Facts) busyWithin(spans []interval.Span) (ns int64) {
-	for _, s := range spans {
-		ns += f.busyIn(s)
+// busySet is when any device works within a span.
+func (f *Facts) busySet(span interval.Span) interval.Set {
+	w, all := f.Work(), []interval.Span(nil)
+	for i := range w.Len() {
+		if s := (interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}).Clip(span); s.LenNs() > 0 {
+			all = append(all, s)
+		}
 	}
-	return ns
+	return interval.Union(all)
 }
 
 // doingAt is what a thread does at an instant, by name, and whether that is a call: of CUDA, else the range in which

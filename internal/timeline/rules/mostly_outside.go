@@ -81,6 +81,9 @@ func checkMostlyOutside(c *Case, out *Findings) {
 		}
 	}
 	for _, h := range main.Host {
+		if h.Kind == facts.DoingCalls && main == &o.Before && float64(h.Ns) >= outsideShare*float64(main.Ns) {
+			f.Because("first calls create the context and load modules; pinned memory is slow to allocate")
+		}
 		if h.Kind == facts.DoingUnnamed && float64(h.Ns) >= outsideShare*float64(main.Ns) && len(main.Code.Code) == 0 {
 			f.Because("to see what the code without a name does, record CPU samples (lacuna record --sample, nsys profile " +
 				"--sample=process-tree) or mark it with NVTX ranges")
