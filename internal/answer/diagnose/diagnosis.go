@@ -98,14 +98,15 @@ func (x *Diagnosis) judge(ctx context.Context) (*report.Judged, error) {
 		out.Abstained = append(out.Abstained,
 			report.Abstained{Rule: a.Rule.ID, Kind: kind, Reason: a.Reason, Missing: a.Missing, GetItWith: a.Try})
 	}
+	whole := x.job.steps[x.self].Source == facts.StepsNone
 	if x.cannot != nil {
-		return out, cannot(out, found, x.cannot)
+		return out, cannot(out, found, whole, x.cannot)
 	}
 	now := x.k.Now()
 	out.Profiler = &report.Profiler{MeasuredStepMs: x.k.MeasuredNs / 1e6, UnprofiledStepMs: now.Ns / 1e6,
 		LowMs: now.LowNs / 1e6, HighMs: now.HighNs / 1e6, Tool: x.k.Program.Overhead.Name,
 		SelfErrorPct: 100 * x.k.SelfError}
-	d := &desk{k: x.k, nowNs: now.Ns, stepNs: x.k.MeasuredNs}
+	d := &desk{k: x.k, nowNs: now.Ns, stepNs: x.k.MeasuredNs, whole: whole}
 	for i := range found.All {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -26,8 +26,9 @@ const (
 // maxCauses is for how many causes of idle time the idle time because of them is asked: each costs a replay.
 const maxCauses = 8
 
-// cannot lists what was found without prices, what concerns most time first.
-func cannot(out *report.Judged, found *rules.Findings, err error) error {
+// cannot lists what was found without prices, what concerns most time first. whole says that nothing marks steps in
+// the capture.
+func cannot(out *report.Judged, found *rules.Findings, whole bool, err error) error {
 	why, ok := err.(*CannotError)
 	if !ok {
 		return err
@@ -48,7 +49,7 @@ func cannot(out *report.Judged, found *rules.Findings, err error) error {
 		out.Findings = append(out.Findings, f)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b report.Finding) int {
-		return cmp.Compare(b.GainHighMs, a.GainHighMs)
+		return cmp.Or(cmp.Compare(firstOf(&a, whole), firstOf(&b, whole)), cmp.Compare(b.GainHighMs, a.GainHighMs))
 	})
 	return nil
 }
@@ -121,22 +122,29 @@ func boundBy(path map[string]float64) string {
 	return best
 }
 
-// out is the findings in order: those with a price in the order in which to fix them, and among them, by the time that
-// they concern, those that cost time although it is unknown how much of it a fix would save. Behind them is what has
-// no price because nothing is to be gained, or because it is only worth knowing.
+// out is the findings in order: those with a price in the order in which to fix them, and among them, by the time
+// that they concern, those that cost time although it is unknown how much of it a fix would save. Behind them is what
+// has no price because nothing is to be gained, or because it is only worth knowing. What is about time outside,
+// which is longer than all that the others are about, comes first where nothing marks steps; beside the steps of a
+// loop, which has it once, it is worth knowing.
 func (d *desk) out() []report.Finding {
 	slices.SortStableFunc(d.worth, func(a, b report.Finding) int {
 		return cmp.Or(cmp.Compare(b.GainHighMs, a.GainHighMs), cmp.Compare(b.AtMostMs, a.AtMostMs))
 	})
-	var unknown, rest []report.Finding
+	var leading, unknown, rest []report.Finding
 	for _, f := range d.worth {
 		if f.NoGain.Unknown() && f.GainHighMs*1e6 >= lowShare*d.stepNs {
 			unknown = append(unknown, f)
+		} else if firstOf(&f, d.whole) < anywhere {
+			leading = append(leading, f)
 		} else {
 			rest = append(rest, f)
 		}
 	}
-	out := []report.Finding{}
+	slices.SortStableFunc(leading, func(a, b report.Finding) int {
+		return cmp.Compare(firstOf(&a, d.whole), firstOf(&b, d.whole))
+	})
+	out := append([]report.Finding{}, leading...)
 	for _, p := range d.priced {
 		for len(unknown) > 0 && unknown[0].GainHighMs > max(p.f.GainHighMs, p.f.AtMostMs) {
 			out, unknown = append(out, unknown[0]), unknown[1:]
@@ -165,11 +173,30 @@ func inOwnWords(found *rules.Findings, f *facts.Facts) {
 	}
 }
 
+// The places of findings that stand before all others.
+const (
+	saysWhatItIs = iota
+	isOutside
+	anywhere
+)
+
+// firstOf is the place of a finding among those that are to be read before all others: what says what the capture is,
+// and, where nothing marks steps, what is about time outside the main part, which is longer than that.
+func firstOf(f *report.Finding, whole bool) int {
+	switch {
+	case f.Leads:
+		return saysWhatItIs
+	case f.OutsideMs > 0 && whole:
+		return isOutside
+	}
+	return anywhere
+}
+
 // finding is what is known of a finding without a price.
 func finding(x *rules.Finding) report.Finding {
 	f := report.Finding{Rule: x.Rule.ID, Title: x.Title, Severity: "info", Limit: x.Rule.Standing == rules.Limit,
-		Confidence: x.Confidence, First: x.First, AtMostMs: x.AtMostNs / 1e6,
-		Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC,
+		Confidence: x.Confidence, First: x.First, AtMostMs: x.AtMostNs / 1e6, OutsideMs: x.OutsideNs / 1e6,
+		Leads: x.Leads, Assumes: []string{}, Evidence: []report.Evidence{}, Fix: x.Fix, FixElsewhere: x.Rule.FixC,
 		Confirm: x.Rule.Confirm, RefutedBy: x.Rule.RefutedBy}
 	if f.Fix == "" {
 		f.Fix = x.Rule.Fix

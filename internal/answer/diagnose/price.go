@@ -23,6 +23,7 @@ type desk struct {
 	k      *replay.Pricer
 	nowNs  float64
 	stepNs float64 // as measured
+	whole  bool    // nothing marks steps: the capture is one
 	priced []priced
 	worth  []report.Finding // judged by presence, or without a price
 	small  []report.Finding // that concern, or gain, too little of the step to be listed

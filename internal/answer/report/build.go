@@ -84,7 +84,7 @@ func Build(in []*facts.Facts, opt Options, judged func() (Judged, error)) (*Repo
 		r.Steps.MeanMs = r.Budget.StepMs() // over all devices, so that the parts of the budget sum to it
 	}
 	r.Budget.IdleByCode = idleByCode(all)
-	r.Phases = slowest.phases()
+	r.Phases, r.Unjudged = slowest.phases(), slowest.unjudged()
 	r.TopKernels = slowest.topKernels(opt.Top)
 	r.TopOps = slowest.topOps(opt.Top)
 	r.TopCopies = slowest.topCopies(opt.Top)
@@ -176,6 +176,7 @@ func (o *one) devices() []Device {
 			IdleByHost:     make(map[string]float64),
 			CommOverlapped: o.ms(b.CommNs - b.CommExposedNs),
 			CopyOverlapped: o.ms(b.CopyAllNs - b.CopyNs),
+			Memset:         o.ms(b.SetNs),
 		}}
 		for cause, ns := range b.Causes {
 			d.Budget.IdleByHost[o.f.CauseText(cause)] += o.ms(ns)
@@ -203,6 +204,7 @@ func meanBudget(devices []Device) Budget {
 		m.Idle += b.Idle * k
 		m.CommOverlapped += b.CommOverlapped * k
 		m.CopyOverlapped += b.CopyOverlapped * k
+		m.Memset += b.Memset * k
 		for cause, v := range b.IdleByHost {
 			m.IdleByHost[cause] += v * k
 		}

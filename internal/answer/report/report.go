@@ -16,7 +16,8 @@ type Report struct {
 	Steps      Steps       `json:"steps"`
 	Budget     Budget      `json:"budget_ms"` // mean over devices
 	PerDevice  []Device    `json:"per_device"`
-	Phases     []Phase     `json:"phases"` // in order; none without GPU work
+	Phases     []Phase     `json:"phases"`             // in order; none without GPU work
+	Unjudged   *Unjudged   `json:"unjudged,omitempty"` // nil: the larger part of the recording is judged
 	TopKernels []TopKernel `json:"top_kernels"`
 	TopOps     []TopOp     `json:"top_ops"`
 	TopCopies  []TopCopy   `json:"top_copies"`
@@ -102,6 +103,8 @@ type Budget struct {
 	// IdleByCode is the functions of the host behind the causes of IdleByHost, where the capture holds Python
 	// functions, call stacks or CPU samples. Only the report's own budget has it, not a device's.
 	IdleByCode []CodeOfCause `json:"idle_by_code,omitempty"`
+	// Memset is the part of Copy in which nothing but memsets ran.
+	Memset float64 `json:"memset,omitempty"`
 	// CommOverlapped is communication hidden behind compute: not a part of the sum.
 	CommOverlapped float64 `json:"comm_overlapped"`
 	// CopyOverlapped is copies hidden behind compute or communication: not a part of the sum.

@@ -73,6 +73,10 @@ type Finding struct {
 	First         string  `json:"first,omitempty"` // rule whose fix this one needs first
 	// AtMostMs is the time of a step that the fault concerns: no fix of it can gain more; 0: unknown, or no time.
 	AtMostMs float64 `json:"at_most_ms,omitempty"`
+	// Leads says that it tells what the capture is, which is to be known before anything else.
+	Leads bool `json:"leads,omitempty"`
+	// OutsideMs is time outside the steps that it is about: it is in no step, and comes once.
+	OutsideMs float64 `json:"outside_ms,omitempty"`
 	// NoGain is why a fault that costs time has no price; nil: it has one, or costs no time.
 	NoGain *NoGain `json:"why_no_gain,omitempty"`
 	// changes that must be made before Change; what they buy is not in the gain

@@ -52,7 +52,10 @@ func Report(r *report.Report, next []page.Advice, d Detail) *page.Page {
 }
 
 // headline is the answer in two or three sentences.
-func headline(r *report.Report) page.Text {
+func headline(r *report.Report) page.Text { return page.Join(captureWords(r), timeWords(r)) }
+
+// timeWords is how long a step takes, and for what.
+func timeWords(r *report.Report) page.Text {
 	step, s := r.Budget.StepMs(), r.Steps
 	if step <= 0 || s.Count == 0 {
 		if text := unrecorded(r); text != nil {
@@ -81,7 +84,14 @@ func headline(r *report.Report) page.Text {
 		length = page.Sayf("%s takes %s (%smedian %s, p10 %s, p90 %s; %s steps%s).", what, mean, slowest,
 			ms(s.MedianMs), ms(s.P10Ms), ms(s.P90Ms), unit.FormatCount(int64(s.Count)), foundBy(s))
 	}
-	return page.Join(length, whereItGoes(r))
+	switch outside := unjudgedWords(r); {
+	case outside == nil:
+		return page.Join(length, whereItGoes(r), startWords(s))
+	case s.Source == "none":
+		return page.Join(outside, page.T(" "), length, whereItGoes(r))
+	default:
+		return page.Join(length, whereItGoes(r), startWords(s), page.T(" "), outside)
+	}
 }
 
 // worthSaying is the least share of a step that the headline names.
@@ -96,6 +106,13 @@ func whereItGoes(r *report.Report) page.Text {
 			return text
 		}
 		return noWorkWords(r)
+	}
+	if computesNever(r) {
+		s := page.Sayf(" The GPU copies or clears memory for %s of it", share(b.Copy))
+		if causes := causesOf(b); len(causes) > 0 && causes[0].ms >= worthSaying*step {
+			return page.Join(s, page.Sayf("; it is idle for %s while the host %s.", share(causes[0].ms), causes[0].words))
+		}
+		return page.Join(s, page.T("."))
 	}
 	s := page.Sayf(" GPU busy %s%s, idle %s", share(b.Compute+b.CommExposed+b.Copy), busyWith(r), share(b.Idle))
 	causes := causesOf(b)
@@ -162,7 +179,7 @@ func busyWith(r *report.Report) page.Text {
 		for _, x := range []struct {
 			ms   float64
 			what string
-		}{{b.Compute, "compute"}, {b.CommExposed, "exposed communication"}, {b.Copy, "copy"}} {
+		}{{b.Compute, "compute"}, {b.CommExposed, "exposed communication"}, {b.Copy, copyWord(b)}} {
 			if x.what == "compute" || x.ms/step >= worthNaming {
 				parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
 			}

@@ -36,7 +36,7 @@ func budget(r *report.Report) []page.Block {
 	}{ // in the order in which an instant is counted
 		{"compute", b.Compute, "█", "#", page.Green},
 		{"exposed communication", b.CommExposed, "▓", "%", page.Magenta},
-		{"copy", b.Copy, "▒", "=", page.Cyan},
+		{copyWord(b), b.Copy, "▒", "=", page.Cyan},
 		{"idle", b.Idle, "░", ".", page.Red},
 	} {
 		if x.name != "compute" && x.name != "idle" && x.ms < noRow*step {
@@ -76,6 +76,34 @@ func budget(r *report.Report) []page.Block {
 		out = append(out, page.Prose{Indent: 2, Hang: 2, Text: becauseWords(x, r.Steps.Source)})
 	}
 	return out
+}
+
+// From which share of the time of copies and memsets on both are named, and only the one.
+const (
+	bothWords = 0.10
+	oneWord   = 0.90
+)
+
+// copyWord is what the part of a budget is called in which the GPU only moves or sets memory.
+func copyWord(b report.Budget) string {
+	switch {
+	case b.Memset >= oneWord*b.Copy && b.Memset > 0:
+		return "memset"
+	case b.Memset >= bothWords*b.Copy && b.Memset > 0:
+		return "copy and memset"
+	}
+	return "copy"
+}
+
+// copyNoun is the same where it is said what the GPU does.
+func copyNoun(b report.Budget) string {
+	switch copyWord(b) {
+	case "memset":
+		return "memsets"
+	case "copy and memset":
+		return "copies and memsets"
+	}
+	return "copies"
 }
 
 // A cause is a part of the idle time.

@@ -31,6 +31,8 @@ func findings(r *report.Report, d Detail) (out []page.Block) {
 		case costsTime(f):
 			first = append(first, pricedItem(r, f, priced, len(first), d))
 			priced++
+		case leads(r, f) && pricedCount(r) > 0:
+			first = append(first, leadingItem(r, f, len(first), d))
 		case f.NoGain.Unknown() && large(r, f) && pricedCount(r) > 0:
 			first = append(first, unpricedItem(r, f, len(first), d))
 		case f != limit:
@@ -88,7 +90,7 @@ func unpricedItem(r *report.Report, f *report.Finding, number int, d Detail) pag
 func knownItem(r *report.Report, f *report.Finding, d Detail) page.Item {
 	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
 	switch {
-	case d.whole(f), hostOnly(r):
+	case d.whole(f), leads(r, f), hostOnly(r):
 		body = append(body, because(r, f, d.whole(f), 0)...)
 	case len(f.Evidence) > 0:
 		body = append(body, page.Prose{Text: page.Sentence(page.T(f.Evidence[0].Text))},

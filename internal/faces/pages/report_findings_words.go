@@ -48,6 +48,8 @@ func unpriced(f *report.Finding) bool { return !costsTime(f) && f.GainHighMs > 0
 func noGainWords(r *report.Report, f *report.Finding) page.Text {
 	n := f.NoGain
 	switch {
+	case f.OutsideMs > 0 && f.GainHighMs == 0: // its title says how much there is, and of what
+		return nil
 	case costsTime(f): // too little to stand among the others
 		return page.Sayf("saves %s ms (%s)", page.Num(unit.About(f.RecoverableMs)),
 			unit.Bounds(f.RecoverableMs, f.GainLowMs, f.GainHighMs))
@@ -113,6 +115,8 @@ func afterAllWords(r *report.Report) page.Text {
 	switch {
 	case r.Profiler == nil:
 		return nil // nothing was priced: the abstentions say why
+	case captureWords(r) != nil && pricedCount(r) > 0:
+		return page.T("These gains are of what ran before the program ended, and say little of the rest.")
 	case r.AfterAll != nil && anyOf(r, worthFixing):
 		a, what := r.AfterAll, "With this fixed"
 		if pricedCount(r) > 1 {
@@ -141,6 +145,10 @@ func afterAllWords(r *report.Report) page.Text {
 	case r.Steps.Source == "none":
 		if left == nil {
 			left = computesWords(r)
+		}
+		if len(r.Findings) > 0 {
+			return page.Join(page.T("No fix with a known gain was found. Some rules compare steps, and nothing marks a step "+
+				"in this capture."), left)
 		}
 		return page.Join(page.T("No rule found something to fix. Some rules compare steps, and nothing marks a step in "+
 			"this capture."), left)
@@ -195,11 +203,14 @@ func notSpent(r *report.Report) page.Text {
 	if !(step > 0) || len(r.PerDevice) == 0 || b.Compute >= wellSpent*step {
 		return nil
 	}
+	if computesNever(r) {
+		return page.T(" That is not an all-clear: no kernel ran.")
+	}
 	var parts []page.Text
 	for _, x := range []struct {
 		ms   float64
 		what string
-	}{{b.Idle, "is idle"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed copies"}} {
+	}{{b.Idle, "is idle"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed " + copyNoun(b)}} {
 		if x.ms >= worthSaying*step {
 			parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
 		}

@@ -82,7 +82,7 @@ func shortFindings(r *report.Report) (out []page.Block) {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		ordered := costsTime(f) || f.NoGain.Unknown() && large(r, f) && pricedCount(r) > 0
+		ordered := costsTime(f) || pricedCount(r) > 0 && (leads(r, f) || f.NoGain.Unknown() && large(r, f))
 		switch {
 		case f == limit: // in the sentence below
 		case ordered && len(first) < shortPriced:
@@ -113,7 +113,12 @@ func shortFindings(r *report.Report) (out []page.Block) {
 // its position among all.
 func shortItem(r *report.Report, f *report.Finding, place, number int) page.Item {
 	x := page.Item{Mark: strconv.Itoa(number + 1), Title: titleOf(f)}
-	if !costsTime(f) {
+	switch {
+	case leads(r, f):
+		x.Title = page.Join(page.T(leadWords(f)), x.Title)
+		x.Body = []page.Block{page.Prose{Text: firstOfFix(f.Fix)}}
+		return x
+	case !costsTime(f):
 		x.Title = page.Join(page.T("not priced: "), x.Title)
 		x.Body = []page.Block{page.Prose{Text: shortNoGain(r, f)}}
 		return x

@@ -30,6 +30,48 @@ func TestAbstainedLines(t *testing.T) {
 	}
 }
 
+// What lies outside the main part of a capture without steps is said first when it is longer; beside the steps of a
+// loop it is said last. A capture of a run that failed says that before all else.
+func TestUnjudged(t *testing.T) {
+	r := &report.Report{Steps: report.Steps{Source: "none", Count: 1}, Budget: report.Budget{Compute: 5, Idle: 15},
+		PerDevice: []report.Device{{}}, Profiler: &report.Profiler{UnprofiledStepMs: 20},
+		Unjudged: &report.Unjudged{RecordedMs: 2000, JudgedMs: 20, BeforeMs: 1900, AfterMs: 80,
+			Host: []report.HostTime{{What: "in CUDA calls (cudaFree)", Ms: 1500}}},
+		Findings: []report.Finding{{Rule: "mostly_outside", Title: "1900 ms pass", OutsideMs: 1900, Severity: "info",
+			Evidence: []report.Evidence{{Text: "it comes once"}}},
+			{Rule: "launch_bound", Title: "Launch-bound", Severity: "high", Change: "cuda-graph", RecoverableMs: 3,
+				GainHighMs: 4}}}
+	text := textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
+	for _, want := range []string{
+		"Of 2000 ms recorded, 1900 ms pass before the main GPU work: 1500 ms in CUDA calls (cudaFree). The capture",
+		"1 outside the budget: 1900 ms pass [mostly_outside]\n    - It comes once.", "2 high: Launch-bound",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	short := textOf(t, Report(r, nil, Detail{Short: true}), page.Layout{Width: 300})
+	if !strings.Contains(short, "1 outside the budget: 1900 ms pass") {
+		t.Errorf("in short:\n%s", short)
+	}
+	r.Findings[0] = report.Finding{Rule: "run_failed", Title: "No kernel ran", Leads: true, Severity: "info"}
+	r.Budget = report.Budget{Copy: 5, Idle: 15}
+	text = textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
+	for _, want := range []string{"\nNo kernel ran. Of 2000 ms", "The GPU copies or clears memory for 25.0 % of it",
+		"These gains are of what ran"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	r.Steps = report.Steps{Source: "nvtx", Count: 2, MeanMs: 20,
+		Startup: []report.Startup{{Ms: 30}, {Index: 1, Ms: 11}}}
+	r.Findings, r.Budget = nil, report.Budget{Compute: 20}
+	text = textOf(t, Report(r, nil, Detail{}), page.Layout{Width: 300})
+	if want := "idle 0 %. The first 2 steps, which are left out, take 41.00 ms. Of 2000 ms recorded, 1900 ms pass before the steps, once per run: "; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+}
+
 // The phases of a capture without steps are shown with what the host did in them; those that are next to nothing are
 // not, and one alone is not.
 func TestPhases(t *testing.T) {
@@ -169,5 +211,19 @@ func TestIdleBecauseOfIsIdle(t *testing.T) {
 		IdleBecauseOf: map[string]float64{"sync": 90}}
 	if rows := becauseRows(b); len(rows) > 0 {
 		t.Errorf("%.1f ms of idle time because of %s, of 0.6", rows[0].comes, rows[0].key)
+	}
+}
+
+// What only memsets fill is not called copies.
+func TestCopyWord(t *testing.T) {
+	for _, x := range []struct {
+		copyMs, memset float64
+		word, noun     string
+	}{{0, 0, "copy", "copies"}, {10, 0.5, "copy", "copies"}, {10, 5, "copy and memset", "copies and memsets"},
+		{10, 9.5, "memset", "memsets"}} {
+		b := report.Budget{Copy: x.copyMs, Memset: x.memset}
+		if word, noun := copyWord(b), copyNoun(b); word != x.word || noun != x.noun {
+			t.Errorf("%g of %g ms: %q, %q", x.memset, x.copyMs, word, noun)
+		}
 	}
 }

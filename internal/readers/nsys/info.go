@@ -234,6 +234,25 @@ func (r *reading) streams() {
 	})
 }
 
+// output keeps the end of what the processes wrote.
+func (r *reading) output() {
+	r.each("ProcessStreams", []string{"globalPid", "filenameId", "contentId"}, func(row *sqlite.Row) {
+		id, _ := row.Int(0)
+		n, ok := r.procs[id]
+		if !ok {
+			return
+		}
+		p, text := &r.trace.Processes[n], r.string(row, 2)
+		text = strings.ToValidUTF8(text[max(0, len(text)-model.OutputBytes):], "")
+		switch file := r.string(row, 1); {
+		case strings.Contains(file, "stderr"):
+			p.Stderr = text
+		case strings.Contains(file, "stdout"):
+			p.Stdout = text
+		}
+	})
+}
+
 // people names the processes and threads that were met. The tables list all of the machine's.
 func (r *reading) people() {
 	r.each("PROCESSES", []string{"globalPid", "name"}, func(row *sqlite.Row) {
@@ -242,6 +261,7 @@ func (r *reading) people() {
 			r.trace.Processes[p].Name = string(row.Bytes(1))
 		}
 	})
+	r.output()
 	r.each("ThreadNames", []string{"globalTid", "nameId", "priority"}, func(row *sqlite.Row) {
 		id, _ := row.Int(0)
 		n, ok := r.threads[id]

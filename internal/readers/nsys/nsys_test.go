@@ -247,6 +247,27 @@ func TestGraphDetail(t *testing.T) {
 	}
 }
 
+// TestOutput: of what a process wrote, the end is kept.
+func TestOutput(t *testing.T) {
+	path := unpacked(t, "testdata/flameox-graphs.sqlite.zst")
+	output := func() (p model.Process) {
+		for _, p := range mustRead(t, path, 0).Processes {
+			if p.Stdout != "" {
+				return p
+			}
+		}
+		return p
+	}
+	if p := output(); p.Stdout != "nsight smoke complete\n" || p.Stderr != "" {
+		t.Errorf("stdout %q, stderr %q", p.Stdout, p.Stderr)
+	}
+	sql(t, path, "UPDATE StringIds SET value = '"+strings.Repeat("x", 2*model.OutputBytes)+"end' WHERE id = "+
+		"(SELECT p.contentId FROM ProcessStreams p JOIN StringIds f ON f.id = p.filenameId WHERE f.value LIKE '%stdout%')")
+	if p := output(); len(p.Stdout) != model.OutputBytes || !strings.HasSuffix(p.Stdout, "xend") {
+		t.Errorf("of a long output %d bytes are kept", len(p.Stdout))
+	}
+}
+
 // TestSyncKinds: the name of the call tells what a record waited for, whatever its number.
 func TestSyncKinds(t *testing.T) {
 	path := unpacked(t, "testdata/flameox-graphs.sqlite.zst")

@@ -6,9 +6,9 @@ import (
 	"lacuna/internal/base/interval"
 )
 
-// unseenNs is how long queued work must wait for a device on which nothing is recorded before it is said that something
-// unrecorded ran there. A launch reaches an empty queue within 0.1 ms, and the creation of a queue, which the first
-// launch on a stream may bring, takes the call itself that long.
+// unseenNs is how long queued work must wait for a device on which nothing is recorded before it is said that
+// something unrecorded ran there. A launch reaches an empty queue within 0.1 ms, and the creation of a queue, which
+// the first launch on a stream may bring, takes the call itself that long.
 const unseenNs = 1_000_000
 
 // An Unseen is time in which a device was busy with work that the capture does not hold: launched before it began.
@@ -18,10 +18,11 @@ type Unseen struct {
 	First  int32 // the work that waited for it: the first recorded on its stream, row of Work
 }
 
-// Unseen finds work of devices from before the capture. A stream runs its work in order: where the first recorded work
-// of a stream was queued, the host went on to wait for the device, and the work still began a millisecond or more later
-// with nothing recorded on the device meanwhile, and little on any other, the stream or one that it waited for was busy
-// with what was launched before. That time is not idle, and what ran in it is unknown.
+// Unseen finds work of devices from before the capture. A stream runs its work in order: where the first recorded
+// work of a stream was queued, the host went on to wait for the device, and the work still began a millisecond or
+// more later with nothing recorded on the device meanwhile, and little on any other, the stream or one that it waited
+// for was busy with what was launched before. A process whose first context is made in the capture has launched
+// nothing before. That time is not idle, and what ran in it is unknown.
 func (f *Facts) Unseen() []Unseen {
 	return f.kept.unseen.of(f, func(f *Facts) []Unseen {
 		t, w := f.Trace, f.Work()
@@ -29,6 +30,7 @@ func (f *Facts) Unseen() []Unseen {
 			return nil
 		}
 		var out []Unseen
+		madeNs := f.contextMadeNs()
 		seen, busyUntil := make(map[Lane]bool), make(map[uint32]int64)
 		for i := range w.Len() {
 			lane := Lane{w.Device[i], w.Stream[i]}
@@ -45,6 +47,9 @@ func (f *Facts) Unseen() []Unseen {
 			if call == NoCall {
 				continue // it was launched before the capture itself
 			}
+			if t.Calls.StartNs[call] > madeNs {
+				continue // before the first context there is no work: it waits for memory to be mapped, or for itself
+			}
 			from := max(before, t.Calls.EndNs(int(call)))
 			if s := (interval.Span{StartNs: from, EndNs: w.StartNs[i]}); s.LenNs() >= unseenNs &&
 				2*f.blockedIn(call, s) >= s.LenNs() && 2*f.busyIn(s) <= s.LenNs() {
@@ -53,6 +58,21 @@ func (f *Facts) Unseen() []Unseen {
 		}
 		return out
 	})
+}
+
+// contextMadeNs is when the process first asks CUDA for a context, far in the future if that is not in the capture.
+func (f *Facts) contextMadeNs() int64 {
+	t, first := f.Trace, int64(maxTime)
+	makes := judge(&t.Strings, func(name string) bool {
+		verb := CallVerb(name)
+		return verb == "Init" || hasPrefix(verb, "DevicePrimaryCtxRetain", "CtxCreate")
+	})
+	for i, id := range t.Calls.Name {
+		if makes(id) {
+			first = min(first, t.Calls.StartNs[i])
+		}
+	}
+	return first
 }
 
 // blockedIn is for how long of a span the thread that made a call was in calls that wait for the device. It asks for
@@ -73,7 +93,8 @@ func (f *Facts) blockedIn(call int32, s interval.Span) int64 {
 	return interval.Union(in).TotalNs()
 }
 
-// unseenUntil is when the last work from before the capture ended, and how long that was unseen; false: there is none.
+// unseenUntil is when the last work from before the capture ended, and how long that was unseen; false: there is
+// none.
 func (f *Facts) unseenUntil() (ns, unseen int64, any bool) {
 	for _, u := range f.Unseen() {
 		if !any || u.EndNs > ns {
@@ -83,8 +104,8 @@ func (f *Facts) unseenUntil() (ns, unseen int64, any bool) {
 	return ns, unseen, any
 }
 
-// isUnseen says whether most of a span of a device is time of work from before the capture: what the host did then does
-// not explain it.
+// isUnseen says whether most of a span of a device is time of work from before the capture: what the host did then
+// does not explain it.
 func (f *Facts) isUnseen(device uint32, s interval.Span) bool {
 	for _, u := range f.Unseen() {
 		if u.Device == device && 2*u.Clip(s).LenNs() > s.LenNs() {

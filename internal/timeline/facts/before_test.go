@@ -33,6 +33,8 @@ func TestUnseen(t *testing.T) {
 		{"the stream has done work before", strings.Replace(behindPrefill, "kernel s9", "kernel s7", 1),
 			interval.Span{},
 			interval.Span{StartNs: 5_100_000, EndNs: 6_080_000}},
+		{"the process makes its first context in the capture", "call 1us+5us cuInit\n" + behindPrefill, interval.Span{},
+			interval.Span{StartNs: 5_100_000, EndNs: 6_080_000}},
 		{"another device, which may be waited for, works meanwhile",
 			behindPrefill + "kernel d1 s9 100us+4000us stage", interval.Span{},
 			interval.Span{StartNs: 20_000, EndNs: 6_080_000}},

@@ -36,8 +36,8 @@ type HostNs struct {
 }
 
 // A lull cuts off what is before or behind it if it is a tenth of the GPU's time or longer and no ordinary pause
-// (LongCallNs), and if what is cut off holds a fiftieth of the GPU's work at most: buffers that are cleared long before
-// the program begins in earnest.
+// (LongCallNs), and if what is cut off holds a fiftieth of the GPU's work at most: buffers that are cleared long
+// before the program begins in earnest.
 const (
 	lullShare = 0.10
 	strayWork = 0.02
@@ -95,22 +95,29 @@ func (f *Facts) mainPart(span interval.Span) (interval.Span, string) {
 	return main, note
 }
 
+// setUp is all that was recorded of the process that feeds the devices, if these did next to nothing in it and
+// computed nothing: the program was setting up, and a window around some copies says nothing. Else it is empty.
+func (f *Facts) setUp(main interval.Span) interval.Span {
+	w := f.Work()
+	for i := range w.Len() {
+		if w.Kind[i].IsCompute() || w.Kind[i] == WorkComm {
+			return interval.Span{}
+		}
+	}
+	whole := f.processSpan(f.ProcessOf(f.MainFeeder()), main.EndNs)
+	if len(f.Trace.Windows) > 1 || float64(f.busyIn(main)) > strayWork*float64(whole.LenNs()) {
+		return interval.Span{}
+	}
+	return interval.Span{StartNs: min(whole.StartNs, main.StartNs), EndNs: max(whole.EndNs, main.EndNs)}
+}
+
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
 // busyIn is the time of a span in which any device works.
-func (f *Facts) busyIn(span interval.Span) int64 {
-	var all []interval.Span
-	w := f.Work()
-	for i := range w.Len() {
-		if s := (interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}).Clip(span); s.LenNs() > 0 {
-			all = append(all, s)
-		}
-	}
-	return interval.Union(all).TotalNs()
-}
+func (f *Facts) busyIn(span interval.Span) int64 { return f.busySet(span).TotalNs() }
 
-// CaptureParts cuts a capture with GPU work into its start, the steps looked at or the main GPU work, and its end. They
-// follow one another without a gap. Parts without length are left out.
+// CaptureParts cuts a capture with GPU work into its start, the steps looked at or the main GPU work, and its end.
+// They follow one another without a gap. Parts without length are left out.
 func (f *Facts) CaptureParts(s *Steps) []CapturePart {
 	w := f.Work()
 	main := s.Window()
@@ -198,6 +205,11 @@ func (f *Facts) hostNs(thread model.ThreadRow, span interval.Span) []HostNs {
 			}
 		})
 	}
+	return mostFirst(sums)
+}
+
+// mostFirst is sums in order of time.
+func mostFirst(sums map[string]*HostNs) []HostNs {
 	out := make([]HostNs, 0, len(sums))
 	for _, x := range sums {
 		out = append(out, *x)

@@ -309,6 +309,9 @@ func (f *Facts) oneStep(s *Steps) {
 			span.EndNs = max(span.EndNs, end)
 		}
 		main, note := f.mainPart(f.inWindow(span))
+		if whole := f.setUp(main); whole.LenNs() > 0 {
+			main, note = whole, "no kernel ran: all that was recorded is looked at"
+		}
 		s.Device, s.All = true, []interval.Span{main}
 		switch {
 		case s.parts != "":

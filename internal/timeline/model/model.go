@@ -162,7 +162,12 @@ type Process struct {
 	Pid  int64
 	Name string
 	Rank int32 // -1: unknown
+
+	Stdout, Stderr string // the end of what it wrote, at most OutputBytes; "": nothing, or not recorded
 }
+
+// OutputBytes is how much of the end of a process's output is kept: what it says when it fails is on the last lines.
+const OutputBytes = 4 << 10
 
 // A Thread is a host thread.
 type Thread struct {

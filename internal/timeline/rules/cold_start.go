@@ -38,10 +38,8 @@ finding, and reported here: they cost once, not in every step.
 In a capture with one step or none the rule looks at single calls: launches and queries that take a millisecond or
 more. The first call of a process, the first launch of a kernel and the creation of a stream take that long when
 they create a context or load code. NVRTC, module loading and graph instantiation count as well. The GPU must be
-idle in such calls for 10 % of the capture. Where the CUDA calls before the main GPU work of a capture without steps
-last longer than that work and its pauses, they are reported instead: creating the context, loading modules, allocating
-pinned memory. In such a capture calls of a millisecond or more that allocate or register memory count as well, unless
-allocator_churn has them.`,
+idle in such calls for 10 % of the capture. What precedes the main GPU work of such a capture is mostly_outside's. Calls
+of a millisecond or more that allocate or register memory count there as well, unless allocator_churn has them.`,
 	Limits: `
 Start-up before the first step is not seen. Where most steps look like start-up, all are kept, and the report says so.
 torch.profiler's own warm-up steps take the cold ones away: capture with warmup=0 to see them.`,
@@ -65,7 +63,6 @@ func checkColdStart(c *Case, out *Findings) {
 			out.Abstained = append(out.Abstained, Abstention{out.rule, "the capture has neither steps nor CUDA calls",
 				needCalls.Name, needCalls.Try, true})
 		}
-		c.startDominates(out)
 		c.startOfCapture(out)
 		return
 	}
@@ -91,35 +88,6 @@ func checkColdStart(c *Case, out *Findings) {
 	f := out.Add(0.9, 0, "%s %s in all, later steps %s each: start-up, left out of all other figures", first,
 		ms(totalNs), ms(c.StepNs))
 	f.Because("what only these steps do", rows...)
-}
-
-// startDominates reports the CUDA calls before the main part of a capture without steps, if they last longer than it.
-func (c *Case) startDominates(out *Findings) {
-	if !c.wholeCapture() || len(c.Steps.All) == 0 {
-		return
-	}
-	th, what, ns, n := c.Facts.MainFeeder(), c.newGroups(), 0.0, 0
-	parts, at := c.Facts.CaptureParts(c.Steps), c.Steps.Window().StartNs
-	if len(parts) == 0 || parts[0].Kind != facts.PartStart {
-		return
-	}
-	endNs := parts[0].EndNs
-	for _, call := range c.Facts.OutermostCalls(th) {
-		if start := c.Trace.Calls.StartNs[call]; start < endNs {
-			d := float64(min(c.Trace.Calls.EndNs(int(call)), endNs) - start)
-			what.add(c.place(call), at, d)
-			if ns += d; d >= facts.LongCallNs {
-				n++
-			}
-		}
-	}
-	if ns < c.StepNs || n == 0 {
-		return
-	}
-	f := out.Add(0.8, 0, "Start-up dominates: the host is in CUDA calls for %s before the main GPU work, which covers %s",
-		ms(ns), ms(c.StepNs))
-	f.Because("first calls create the context and load modules; pinned memory is slow to allocate", what.allRows(4)...)
-	f.Fix = warmCapture + coldStartFix
 }
 
 // startOfCapture reports the calls that only a start makes, in a capture without steps or of one.

@@ -22,7 +22,8 @@ both directions, by the time in which the GPU neither computes nor communicates,
 copy_not_overlapped and excess_transfer say of the same copies.
 
 It says how fast they were, from which kind of memory, and how fast the GPU's host link is (docs/peaks.md): what to do
-depends on it. Copies of pageable memory are staged by the driver. Copies of pinned memory that come near the link's
+depends on it. Where nothing marks steps and all copies are before the first kernel or behind the last, as those of input
+and results are, it says so: what a loop copies is then not known. Copies of pageable memory are staged by the driver. Copies of pinned memory that come near the link's
 peak cannot be faster: only fewer bytes, or work beside them, help.`,
 	Limits: `
 A program that is there to copy, such as a benchmark of the link, has no fault. The link is that of the GPU's data
@@ -85,8 +86,12 @@ func checkCopyBound(c *Case, out *Findings) {
 			said = append(said, fmt.Sprintf("%s %s at %.1f GB/s", size(way.bytesEach()), way.name, way.gbs()))
 		}
 	}
-	f := out.Add(0.85, atMost, "Copy-bound: copies take %s of %s with nothing else on the GPU: %s",
-		ms(atMost), ms(c.StepNs), strings.Join(said, ", "))
+	title, confidence := "Copy-bound: copies take %s of %s with nothing else on the GPU: %s", 0.85
+	if c.copiesAtEnds() {
+		title = "Copies before the first kernel and behind the last take %s of %s, which a longer run may have once: %s"
+		confidence = 0.5
+	}
+	f := out.Add(confidence, atMost, title, ms(atMost), ms(c.StepNs), strings.Join(said, ", "))
 	peak, _ := c.peak()
 	for _, way := range []*copiesOneWay{up, down} {
 		if way.n.perStep() > 0 {
@@ -97,6 +102,30 @@ func checkCopyBound(c *Case, out *Findings) {
 		f.Because(fmt.Sprintf("copies to the GPU and back run one after another: with two copy engines a link carries "+
 			"both directions at once, so up to %s could overlap where they do not depend on each other", ms(less)))
 	}
+}
+
+// copiesAtEnds says whether, in a capture without steps, all copies to the GPU end before its first kernel and all
+// copies back begin behind its last, as those of input and results do.
+func (c *Case) copiesAtEnds() bool {
+	w, window := c.Facts.Work(), c.Steps.Window()
+	kernels := interval.Span{StartNs: window.EndNs, EndNs: window.StartNs}
+	for i := range w.Len() {
+		if w.Kind[i] <= facts.WorkComm && window.Contains(w.StartNs[i]) {
+			kernels.StartNs, kernels.EndNs = min(kernels.StartNs, w.StartNs[i]), max(kernels.EndNs, w.EndNs[i])
+		}
+	}
+	if !c.wholeCapture() || kernels.LenNs() <= 0 {
+		return false
+	}
+	for _, x := range c.copies() {
+		switch {
+		case x.bytes <= smallBytes:
+		case x.kind == model.CopyHtoD && x.startNs+x.ns > kernels.StartNs, x.kind == model.CopyDtoH &&
+			x.startNs < kernels.EndNs:
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Case) oneWay(name string) *copiesOneWay {

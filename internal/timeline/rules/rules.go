@@ -82,6 +82,10 @@ type Finding struct {
 	// Faint says that what is seen of it in the capture is too little of a step to be worth a word: it is one only if
 	// its fix gains something, by what follows.
 	Faint bool
+	// Leads says that it tells what the capture is, which is to be known before anything else in it.
+	Leads bool
+	// OutsideNs is time outside the steps that it is about: AtMostNs is of the steps.
+	OutsideNs float64
 	// Occasions is how often it was met, where that is not in every step and at no fixed period: how often it comes in
 	// a long run is known as far as so few can tell. 0: it comes in every step, or at a period.
 	Occasions int
