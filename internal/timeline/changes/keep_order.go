@@ -47,8 +47,11 @@ type fence struct {
 
 // latest is, of the work issued last to the streams that a call waits for, what was recorded to end last; -1: none.
 func latest(e *replay.Edit, last []int32, c *replay.Call) int32 {
-	if c.Wait == replay.WaitStream && c.WaitOn >= 0 {
+	switch {
+	case c.Wait == replay.WaitStream && c.WaitOn >= 0:
 		return last[c.WaitOn]
+	case c.Wait == replay.WaitWork:
+		return c.WaitOn
 	}
 	out := int32(-1)
 	for _, k := range last {

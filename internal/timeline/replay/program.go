@@ -24,6 +24,7 @@ const (
 	WaitDevice           // all work issued to the device so far
 	WaitStream           // all work issued to a stream so far
 	WaitEvent            // the work before an event record
+	WaitWork             // a piece of work, found by when the call returned
 	WaitCopy             // the copy that the call itself issued
 	WaitBigCopy          // the same, of more than the driver stages at once
 	waitKinds
@@ -39,7 +40,7 @@ type Call struct {
 	GapNs   int64 // host time from Pred's end, or from the beginning, to here
 	OwnNs   int64 // what it takes without waiting
 	Wait    WaitKind
-	WaitOn  int32 // lane of WaitStream, call that recorded the event of WaitEvent; none
+	WaitOn  int32 // lane of WaitStream, call that recorded the event of WaitEvent, work of WaitWork; none
 	AfterNs int64 // of one that frees memory: what it takes once the work that it waits for is over; 0: Rules.ReturnNs
 	First   int32 // the work that it issued is Program.Works[First : First+N]
 	N       int32

@@ -369,6 +369,8 @@ func (s *simulation) awaited(c *Call) int32 {
 		if c.WaitOn != none {
 			out = s.records[c.WaitOn]
 		}
+	case WaitWork:
+		out = c.WaitOn
 	case WaitCopy, WaitBigCopy:
 		for k := c.First; k < c.First+c.N; k++ {
 			out = s.later(out, k)
