@@ -45,7 +45,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	next := e.NextOnThread()
 	prev := e.PrevOnThread()
 	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e)}
-	dropped := make(map[int32]bool)
+	dropped := make(map[int32]replay.Call)
 	n, whole := 0, e.Steps.Source == facts.StepsNone
 	for i := range e.Calls {
 		c := &e.Calls[i]
@@ -57,7 +57,7 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 			continue
 		}
 		n++
-		dropped[int32(i)] = true
+		dropped[int32(i)] = *c
 		if c.N > 0 { // a blocking copy to the host
 			if !whole {
 				v.dropBehind(int32(i), next)
