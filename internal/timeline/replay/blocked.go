@@ -10,14 +10,23 @@ const nearlyFull = 0.9
 // launch of the capture usually takes. Replayed, they wait again as long as the queue is full.
 func (p *Program) splitQueued() {
 	usual := p.usualLaunchNs()
-	full := int32(nearlyFull * float64(p.Rules.QueueDepth))
+	full := int(nearlyFull * float64(p.Rules.QueueDepth))
+	issued := make(map[uint32][]int32) // by device
+	issue := func(i int32) { issued[p.deviceOf(i)] = append(issued[p.deviceOf(i)], i) }
+	for i := int32(0); int(i) < len(p.Works) && p.Works[i].Call == none; i++ {
+		issue(i)
+	}
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		if c.N == 0 || c.Wait != WaitNothing || c.OwnNs <= usual || c.First < full {
+		if c.N == 0 {
 			continue
 		}
-		if p.Works[c.First-full].StartNs > c.StartNs+slackNs {
+		if q := issued[p.deviceOf(c.First)]; c.Wait == WaitNothing && c.OwnNs > usual && len(q) >= full &&
+			p.Works[q[len(q)-full]].StartNs > c.StartNs+slackNs {
 			c.OwnNs = usual
+		}
+		for k := c.First; k < c.First+c.N; k++ {
+			issue(k)
 		}
 	}
 }

@@ -130,9 +130,12 @@ type Rules struct {
 	StreamGapNs int64            // between two pieces of work on one stream
 	EventGapNs  int64            // from the end of work of another stream to what waits for it
 	ReturnNs    [waitKinds]int64 // from the end of the awaited work to the return of the call, by what it waits for
-	QueueDepth  int              // how much work may be issued and not started before a launch blocks
+	QueueDepth  int              // how much work of a device may be issued and not started before a launch blocks
 	StubNs      int64            // what a call takes whose wait is over at once
 }
+
+// deviceOf is the device of a piece of work.
+func (p *Program) deviceOf(i int32) uint32 { return p.Lanes[p.Works[i].Lane].Device }
 
 // threads is one more than the largest thread that makes calls.
 func (p *Program) threads() int32 { return int32(len(p.Facts.Trace.Threads)) }
