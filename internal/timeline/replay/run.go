@@ -256,7 +256,7 @@ func (s *simulation) dropped(c *Call) bool { return c.Dropped || c.Unsure && s.o
 func (s *simulation) ownNs(c *Call) int64 {
 	own := float64(c.OwnNs) * s.opt.Host
 	own = s.pay(c.Thread, own, min(own, leastCallNs), float64(c.OwnOverNs))
-	if c.N > 0 && !c.copies() {
+	if c.N > 0 && !c.copies() && c.OwnNs < pacedNs { // longer ones load a module, or wait for what is not recorded
 		own *= s.opt.Pace
 	}
 	return int64(own)
