@@ -22,7 +22,8 @@ import (
 const rounding = 1e-6
 
 // removing are changes that only take work or waiting away, or make it faster: no step can be longer with one.
-var removing = []string{"drop-allocs", "drop-casts", "drop:.", "drop:gemm", "drop-range:.*", "cpu:2", "gpu:2", "scale:.=0.5"}
+var removing = []string{"drop-allocs", "drop-casts", "drop:.", "drop:gemm", "drop-range:.*", "cpu:2", "gpu:2",
+	"scale:.=0.5"}
 
 // TestFiguresThatCanBe: of the cases that rules, changes and the replay are tested with, no answer holds a figure that
 // cannot be.
@@ -119,8 +120,8 @@ func impossible(j *report.Judged) (wrong []string) {
 		}
 	}
 	for _, f := range append(j.Findings, j.Negligible...) {
-		for _, ms := range []float64{f.RecoverableMs, f.GainLowMs, f.GainHighMs, f.AfterOthersMs, f.PredictedMs, f.LowMs,
-			f.HighMs, f.AtMostMs} {
+		for _, ms := range []float64{f.RecoverableMs, f.GainLowMs, f.GainHighMs, f.AfterOthersMs, f.PredictedMs,
+			f.LowMs, f.HighMs, f.AtMostMs} {
 			if math.IsNaN(ms) || math.IsInf(ms, 0) || ms < 0 {
 				say("%s: a figure of %v ms: %+v", f.Rule, ms, f)
 			}

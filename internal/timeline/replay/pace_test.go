@@ -43,8 +43,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestCostSpread: the more the profiler's cost is in doubt, because launches took longer than usual, the wider the range
-// of the step without it.
+// TestCostSpread: the more the profiler's cost is in doubt, because launches took longer than usual, the wider the
+// range of the step without it.
 func TestCostSpread(t *testing.T) {
 	const tool = "tool call=2000 other=700 node=200 spread=0.1 minshare=0.01 lacuna record\n"
 	p := build(t, tool+launches(40, usualFastNs, usualLaunchNs))
