@@ -73,7 +73,10 @@ func (p *Program) addWaits(records map[int32]int32) {
 // last as long as recorded whatever becomes of the work.
 func (p *Program) waitByTime(c *Call, e *ends) {
 	last, lastNs := none, c.StartNs
-	for _, list := range e.issued {
+	for lane, list := range e.issued {
+		if e.lane[lane] <= c.StartNs {
+			continue
+		}
 		n := sort.Search(len(list), func(i int) bool { return p.endNs(list[i]) > c.EndNs })
 		if n > 0 && p.endNs(list[n-1]) > lastNs {
 			last, lastNs = list[n-1], p.endNs(list[n-1])
