@@ -133,8 +133,9 @@ func impossible(j *report.Judged) (wrong []string) {
 			continue
 		}
 		bestMs = max(bestMs, f.RecoverableMs)
-		if f.RecoverableMs > nowMs+rounding || f.PredictedMs > nowMs+rounding {
-			say("%s: gains %v of %v ms, after which a step takes %v", f.Rule, f.RecoverableMs, nowMs, f.PredictedMs)
+		if f.GainHighMs > nowMs+rounding || f.PredictedMs > nowMs+rounding {
+			say("%s: gains up to %v of %v ms, after which a step takes %v", f.Rule, f.GainHighMs, nowMs,
+				f.PredictedMs)
 		}
 		if len(f.Before) == 0 && math.Abs(nowMs-f.RecoverableMs-f.PredictedMs) > rounding*nowMs {
 			say("%s: gains %v of %v ms, after which a step takes %v", f.Rule, f.RecoverableMs, nowMs, f.PredictedMs)

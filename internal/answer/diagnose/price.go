@@ -98,6 +98,7 @@ func (d *desk) gain(x *rules.Finding, change string, before []string, e *replay.
 	p = d.priceAfter(before, e)
 	replayed := p.Gain.Ns
 	p.Gain = atMost(p.Gain, d.ceiling(x, e))
+	p.Gain.HighNs = min(p.Gain.HighNs, max(p.Gain.Ns, d.nowNs)) // of a slow run's step it may be more, not of this one
 	p.Unprofiled = later(p.Unprofiled, replayed-p.Gain.Ns)
 	switch {
 	case p.Gain.LowNs > 0:
