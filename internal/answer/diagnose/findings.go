@@ -83,32 +83,50 @@ func because(k *replay.Pricer, f *facts.Facts) map[string]float64 {
 	return out
 }
 
-// together makes one change after another: what two findings both claim counts once.
+// together makes one change after another: what two findings both claim counts once, and none counts for more than the
+// time that it concerns. A change that would cost time once the others are made is left out.
 func (d *desk) together(k *replay.Pricer) *report.AfterAll {
 	if len(d.priced) == 0 {
 		return nil
 	}
-	e := k.Program.Edit()
-	before := d.nowNs
-	var last replay.Price
+	e, last := k.Program.Edit(), k.Unprofiled(k.Program.Edit())
+	var done []string
+	saved, bestNs := 0.0, 0.0
 	for i := range d.priced {
 		p := &d.priced[i]
-		made := false
-		for _, change := range p.changes { // one that is made already matches nothing more
-			if applied, err := apply(e, change); err == nil && applied.Applied {
-				made = true
-			}
-		}
-		if !made {
+		bestNs = max(bestNs, p.gainNs)
+		made := applyAll(e, p.changes) // one that is made already matches nothing more
+		if made == 0 {
 			continue
 		}
-		last = k.Unprofiled(e)
-		p.f.AfterOthersMs = (before - last.Unprofiled.Ns) / 1e6
-		before = last.Unprofiled.Ns
+		price := k.Unprofiled(e)
+		gain := last.Unprofiled.Ns - price.Unprofiled.Ns
+		if gain < 0 {
+			e = k.Program.Edit()
+			applyAll(e, done)
+			continue
+		}
+		done, last = append(done, p.changes...), price
+		if made == 1 && p.f.AtMostMs > 0 { // else what it needs first gains too
+			gain = min(gain, p.f.AtMostMs*1e6)
+		}
+		p.f.AfterOthersMs = gain / 1e6
+		saved += gain
 	}
-	return &report.AfterAll{StepMs: last.Unprofiled.Ns / 1e6, LowMs: last.Unprofiled.LowNs / 1e6,
-		HighMs:  last.Unprofiled.HighNs / 1e6,
-		BoundBy: boundBy(pathOf(k, e))}
+	step := last.Unprofiled
+	kept := d.nowNs - max(saved, bestNs) - step.Ns // what the replay takes away beyond what they concern
+	return &report.AfterAll{StepMs: (step.Ns + kept) / 1e6, LowMs: max(0, step.LowNs+kept) / 1e6,
+		HighMs: (step.HighNs + kept) / 1e6, BoundBy: boundBy(pathOf(k, e))}
+}
+
+// applyAll makes changes and says how many of them were made.
+func applyAll(e *replay.Edit, changes []string) (made int) {
+	for _, change := range changes {
+		if applied, err := apply(e, change); err == nil && applied.Applied {
+			made++
+		}
+	}
+	return made
 }
 
 // boundBy is the cause that takes most of a critical path.

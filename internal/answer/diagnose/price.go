@@ -97,7 +97,10 @@ func (d *desk) gain(x *rules.Finding, change string, before []string, e *replay.
 			Reason: fmt.Sprintf("the replay is %.1f %% off", 100*off)}
 	}
 	p = d.priceAfter(before, e)
+	replayed := p.Gain.Ns
 	p.Gain = atMost(p.Gain, d.ceiling(x, e))
+	p.Gain.HighNs = min(p.Gain.HighNs, max(p.Gain.Ns, d.nowNs)) // of a slow run's step it may be more, not of this one
+	p.Unprofiled = later(p.Unprofiled, replayed-p.Gain.Ns)
 	switch {
 	case p.Gain.LowNs > 0:
 		return p, nil
@@ -144,6 +147,11 @@ func atMost(g replay.Range, atMostNs float64) replay.Range {
 	}
 	return replay.Range{Ns: min(g.Ns, atMostNs), LowNs: min(g.LowNs, atMostNs*(1-otherRun)),
 		HighNs: min(g.HighNs, atMostNs*(1+otherRun))}
+}
+
+// later is a step that is longer by ns.
+func later(step replay.Range, ns float64) replay.Range {
+	return replay.Range{Ns: step.Ns + ns, LowNs: step.LowNs + ns, HighNs: step.HighNs + ns}
 }
 
 // otherRun is by how much a time may differ in another run: 108 captures of device-bound programs had steps of 0.97 to

@@ -21,12 +21,18 @@ import (
 // one's clock is 5 ms ahead of the first one's.
 func ranksOf(t *testing.T, steps int, computeUs [2]int) []*facts.Facts {
 	t.Helper()
+	return ranksFrom(t, steps, computeUs, [2]int{0, 5000})
+}
+
+// ranksFrom is ranksOf with the µs at which each rank's clock begins.
+func ranksFrom(t *testing.T, steps int, computeUs, beginUs [2]int) []*facts.Facts {
+	t.Helper()
 	var text [2]strings.Builder
 	start := [2]int{1000, 1000}
 	for i := range steps {
 		met := max(start[0]+computeUs[0], start[1]+computeUs[1]) + 1
 		for r := range 2 {
-			b, ahead := &text[r], 5000*r
+			b, ahead := &text[r], beginUs[r]
 			fmt.Fprintf(b, "step %dus+20us\ncall c%d %dus+2us cudaLaunchKernel\ncall c%d %dus+2us cudaLaunchKernel\n",
 				ahead+20*i, 2*i+1, ahead+20*i+2, 2*i+2, ahead+20*i+6)
 			fmt.Fprintf(b, "kernel s7 c%d %dus+%dus gemm\n", 2*i+1, ahead+start[r], computeUs[r])
@@ -59,6 +65,19 @@ func TestRanksTogether(t *testing.T) {
 			t.Errorf("%s: %.3f ms -> %.3f ms, self-error %.2f %%, %v; want %.3f -> %.3f", name, x.MeasuredStepMs,
 				x.PredictedMs, x.SelfErrorPct, x.Changes, test.nowMs, test.wantMs)
 		}
+	}
+}
+
+// TestBalanceOfLateClocks: what a clock showed when the capture began is no host work of the rank's first step.
+func TestBalanceOfLateClocks(t *testing.T) {
+	const day = 24 * 3600 * 1_000_000
+	in := ranksFrom(t, 8, [2]int{300, 700}, [2]int{0, day})
+	x, err := whatIf(t, in, slowest(t, in), "balance-ranks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(x.PredictedMs-0.602) > 0.005 {
+		t.Errorf("balanced, a step takes %.3f ms, want 0.602", x.PredictedMs)
 	}
 }
 

@@ -132,6 +132,9 @@ func afterAllWords(r *report.Report) page.Text {
 			s = page.Join(s, page.Sayf(", then bound by %s", pathWords(a.BoundBy)))
 		}
 		return page.Join(s, page.T("."))
+	case pricedCount(r) > 0 && anyOf(r, unpriced):
+		return page.Join(page.T("Each fix with a known gain saves less than 2 % of a step; what the others would save "+
+			"is not known."), whyUnsure(r), notSpent(r))
 	case pricedCount(r) > 0:
 		return page.Join(page.T("None of these is worth much: each saves less than 2 % of a step."), notSpent(r))
 	case anyOf(r, unpriced):

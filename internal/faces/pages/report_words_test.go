@@ -182,6 +182,11 @@ func TestNothingWorthFixing(t *testing.T) {
 	if got := afterAllWords(r).String(); !strings.HasPrefix(got, "None of these is worth much") {
 		t.Errorf("with something small: %q", got)
 	}
+	r.Findings = append(r.Findings, report.Finding{Rule: "dominant_kernel", AtMostMs: 5, GainHighMs: 5,
+		Severity: "info", NoGain: &report.NoGain{Kind: report.NoSuchChange}})
+	if got := afterAllWords(r).String(); !strings.HasPrefix(got, "Each fix with a known gain saves less than 2 %") {
+		t.Errorf("with something small, and something whose gain is not known: %q", got)
+	}
 	if got := afterAllWords(&report.Report{}).String(); got != "" {
 		t.Errorf("without prices: %q", got)
 	}

@@ -53,7 +53,7 @@ func balanceTogether(e *replay.Edit) (int, error) {
 		}
 		for i := range x.Calls {
 			if x.InWindow(int32(i)) && !x.Calls[i].Dropped {
-				host[r] += float64(x.Calls[i].GapNs + x.Calls[i].OwnNs)
+				host[r] += float64(pauseNs(x, int32(i)) + x.Calls[i].OwnNs)
 			}
 		}
 		steps := float64(max(1, len(x.Steps.Steady())))

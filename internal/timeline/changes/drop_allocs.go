@@ -48,7 +48,7 @@ func applyDropAllocs(e *replay.Edit, arg string) (int, error) {
 		if len(p.allocs) == 0 {
 			continue
 		}
-		p.drop(e)
+		p.drop(e, ordinary)
 		ns, known := usual[p.launches]
 		if !known {
 			ns, known = usual[launches{p.launches.thread, none, p.launches.to}]
@@ -70,13 +70,14 @@ func applyDropAllocs(e *replay.Edit, arg string) (int, error) {
 	return n, nil
 }
 
-// drop leaves the allocations of a passage out, and the host work between two of them.
-func (p *passage) drop(e *replay.Edit) {
+// drop leaves the allocations of a passage out, and the ordinary host work between two of them. Longer work is of
+// another kind: reading the next column of a table, say.
+func (p *passage) drop(e *replay.Edit, ordinary func(thread int32) int64) {
 	for k, i := range p.allocs {
 		c := &e.Calls[i]
 		e.DropCall(i)
 		dropInquiry(e, i)
-		if k > 0 && c.Pred == p.allocs[k-1] {
+		if k > 0 && c.Pred == p.allocs[k-1] && c.GapNs <= ordinary(c.Thread) {
 			p.hostNs -= c.GapNs
 			e.DropGap(i, 0)
 		}

@@ -20,9 +20,9 @@ for, on the device. A small copy to the host that a synchronization waited for (
 So is host work right after such a wait that is far longer than the thread's usual pause: it worked on the value,
 unless it is in a range that begins after the wait, or takes over 1 ms for less than 4 KiB. The kernels that computed
 the value stay; at best, those after the last GEMM, norm or attention go too. REGEX selects calls by name, or by the
-range or operator around them; large-reads selects the waits for copies of over 64 KiB to the host. In a capture without steps
-no host work goes, and waits for copies of over 64 KiB to the host stay: they may bring the program's results, which it
-works on.`,
+range or operator around them; large-reads selects the waits for copies of over 64 KiB to the host. In a capture
+without steps no host work goes, and waits for copies of over 64 KiB to the host stay: they may bring the program's
+results, which it works on.`,
 	Assumes: "the values are not needed on the host in the loop, or can be read later",
 	NotWhen: "the host depends on a value: a loop that ends by it, a gradient scaler that skips a step",
 	Example: "drop-syncs",
@@ -44,20 +44,20 @@ func applyDropSyncs(e *replay.Edit, arg string) (int, error) {
 	causes := e.Facts.CallCauses()
 	next := e.NextOnThread()
 	prev := e.PrevOnThread()
-	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e)}
-	dropped := make(map[int32]bool)
+	v := &values{e: e, usual: usualPause(e), ordinary: ordinaryPause(e), lanes: onLanes(e), prev: prev}
+	dropped := make(map[int32]replay.Call)
 	n, whole := 0, e.Steps.Source == facts.StepsNone
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		if c.Dropped || facts.CauseName(causes[c.Row]) != facts.CauseSync && !readsBack(e, int32(i)) || only != nil &&
-			!picks(e, int32(i), only) || arg == largeReads && !readsMuch(e, int32(i), prev[i]) {
+			!picks(e, int32(i), only) || arg == largeReads && v.brought(int32(i)) <= smallCopyBytes {
 			continue
 		}
-		if whole && (readsData(e, int32(i)) || prev[i] >= 0 && readsData(e, prev[i])) {
+		if whole && v.brought(int32(i)) > smallCopyBytes {
 			continue
 		}
 		n++
-		dropped[int32(i)] = true
+		dropped[int32(i)] = *c
 		if c.N > 0 { // a blocking copy to the host
 			if !whole {
 				v.dropBehind(int32(i), next)
@@ -95,18 +95,6 @@ func picks(e *replay.Edit, i int32, only *regexp.Regexp) bool {
 // largeReads selects the waits for copies to the host that move data, not a value.
 const largeReads = "large-reads"
 
-// readsMuch says whether a call, or the one of its thread before it, for which it then waits, copies data to the host.
-func readsMuch(e *replay.Edit, i, prev int32) bool {
-	for _, k := range [2]int32{i, prev} {
-		if k < 0 || !readsBack(e, k) {
-			continue
-		}
-		row := rowOf(e, e.Calls[k].First)
-		return int(row) < len(e.Facts.Trace.Copies.Bytes) && e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes
-	}
-	return false
-}
-
 // readsBack says whether a call issued nothing but a copy to the host that it, or the synchronisation
 // behind it, waits for.
 func readsBack(e *replay.Edit, i int32) bool {
@@ -117,13 +105,15 @@ func readsBack(e *replay.Edit, i int32) bool {
 	return copyKind(e, c.First) == model.CopyDtoH
 }
 
-// readsData says whether a call copies more to the host than a value or a few.
-func readsData(e *replay.Edit, i int32) bool {
+// readBytes is how many bytes a call copied to the host; 0: none, or not recorded.
+func readBytes(e *replay.Edit, i int32) int64 {
 	if !readsBack(e, i) {
-		return false
+		return 0
 	}
-	bytes, row := e.Facts.Trace.Copies.Bytes, rowOf(e, e.Calls[i].First)
-	return int(row) < len(bytes) && bytes[row] > smallCopyBytes
+	if bytes, row := e.Facts.Trace.Copies.Bytes, rowOf(e, e.Calls[i].First); int(row) < len(bytes) {
+		return bytes[row]
+	}
+	return 0
 }
 
 // dropBehind takes the host work between a wait for data and the next call of its thread away, if it is far longer than
@@ -150,18 +140,11 @@ const shortWorkNs = 1_000_000
 
 // brought is how many bytes a call that waits copied to the host, or the call before it that it waited for; 0: none.
 func (v *values) brought(i int32) int64 {
-	if v.prev == nil {
-		v.prev = v.e.PrevOnThread()
+	bytes := readBytes(v.e, i)
+	if k := v.prev[i]; k >= 0 {
+		bytes = max(bytes, readBytes(v.e, k))
 	}
-	for _, k := range [2]int32{i, v.prev[i]} {
-		if k >= 0 && readsBack(v.e, k) {
-			bytes, row := v.e.Facts.Trace.Copies.Bytes, rowOf(v.e, v.e.Calls[k].First)
-			if int(row) < len(bytes) {
-				return bytes[row]
-			}
-		}
-	}
-	return 0
+	return bytes
 }
 
 // ownWork is how much of the host work before a call lies in ranges that begin in it: that has a name of its own,
@@ -212,7 +195,7 @@ type values struct {
 	ordinary func(thread int32) int64
 	lanes    [][]int32
 	begin    map[int32][]interval.Span // ranges by thread and start; nil: not asked for yet
-	prev     []int32                   // of each call, the one of its thread before it; nil: not asked for yet
+	prev     []int32                   // of each call, the one of its thread before it
 	kernels  int
 }
 
@@ -222,8 +205,7 @@ type values struct {
 func (v *values) read(copyCall int32) {
 	e := v.e
 	k := e.Calls[copyCall].First
-	if row := rowOf(e, k); int(row) >= len(e.Facts.Trace.Copies.Bytes) ||
-		e.Facts.Trace.Copies.Bytes[row] > smallCopyBytes {
+	if bytes := readBytes(e, copyCall); bytes == 0 || bytes > smallCopyBytes {
 		return
 	}
 	works := v.lanes[e.Works[k].Lane]

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"slices"
+
 	"lacuna/internal/timeline/facts"
 	"lacuna/internal/timeline/replay"
 )
@@ -20,12 +22,18 @@ capture does not separate backward from forward, backward is the last two thirds
 With one rank, a collective waits for other ranks as long as recorded; with all ranks, the waits are replayed.`,
 	Assumes: "gradients are reduced in buckets during backward; only the optimizer needs them",
 	NotWhen: "each layer needs its collective's result at once: tensor parallelism, parameters gathered just in " +
-		"time without prefetching",
+		"time without prefetching; or the host itself waits for the collectives before it issues more, as a solver " +
+		"that exchanges borders: what of the computation needs the result is not in a capture",
 	Example: "overlap-comm",
 	Apply:   applyOverlapComm,
 }
 
 func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
+	if held, all := heldByHost(e); held > mostHeld*all {
+		return 0, &NotAllowedError{Why: "the host waits for the collectives before it issues more, and which of that " +
+			"needs their results is not in the capture; let the stream of what needs them wait (cudaStreamWaitEvent), " +
+			"not the host"}
+	}
 	computes := computingLanes(e)
 	lanes := make(map[int32]int32) // of a computing stream, the one that takes its collectives
 	n, placed := 0, beginEarly(e)
@@ -72,6 +80,43 @@ func applyOverlapComm(e *replay.Edit, arg string) (int, error) {
 	e.Assume("the optimizer, or else the next step, is the first to need the collectives' results")
 	return n, nil
 }
+
+// mostHeld is the share of the collectives' time from which on it is the host that waits for them: with less, what
+// computation on the device waits for decides.
+const mostHeld = 0.5
+
+// heldByHost is the time of the collectives of the steps looked at, and of those that a call of the host was waiting
+// for: it returned right after their end. A wait for computation behind them returns later.
+func heldByHost(e *replay.Edit) (held, all float64) {
+	var running []int32
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if c.Dropped {
+			continue
+		}
+		for k := c.First; k < c.First+c.N; k++ {
+			if w := &e.Works[k]; w.Kind == facts.WorkComm && !w.Dropped && e.InWindow(int32(i)) {
+				running = append(running, k)
+				all += float64(w.DurNs)
+			}
+		}
+		if c.Wait == replay.WaitNothing {
+			continue
+		}
+		running = slices.DeleteFunc(running, func(k int32) bool {
+			if end := endNs(e, k); end > c.StartNs && end <= c.EndNs && c.EndNs-end <= returnsWithinNs {
+				held += float64(e.Works[k].DurNs)
+				return true
+			}
+			return endNs(e, k) <= c.EndNs
+		})
+	}
+	return held, all
+}
+
+// returnsWithinNs is how soon after the end of what it waited for a call returns: 3 µs in the median
+// (replay.Rules), some times that where the host is slow to wake.
+const returnsWithinNs = 15_000
 
 // lastOnLane is the work that is issued to a stream before work i, or -1.
 func lastOnLane(e *replay.Edit, i, lane int32) int32 {

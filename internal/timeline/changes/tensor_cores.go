@@ -101,9 +101,10 @@ func applyTensorCores(e *replay.Edit, arg string) (int, error) {
 	return matched(n)
 }
 
-// mostKernels is how many kernels a convolution or its gradients take in 16 bits at most, changes of layout among
-// them. In FP32, by Fourier transform, it can be fifty, each with a launch.
-const mostKernels = 6
+// mostKernels is how many kernels a convolution's gradients launch in 16 bits: 10 in each layer but the first of a
+// network on one H200, six of them changes of layout; forward it is 4. In FP32, by Fourier transform, it can be 80,
+// whose launches hold up the host: those beyond are left out.
+const mostKernels = 10
 
 // byTimeHigh is how much longer than estimated a convolution may take whose FLOPs are taken from its duration: in FP32
 // it may compute half of what its formula says, or less, by Winograd's algorithm or by Fourier transform.
@@ -124,8 +125,8 @@ func in16(p *peaks.Peak, of product, scale shareScale, convolution bool) (mid, l
 	return mid + casts, low, high + 2*casts
 }
 
-// convolutionHigh is how much longer than a GEMM of as many FLOPs a convolution may take in 16 bits: those of three
-// dimensions and of one, on one H200, 1.2 and 1.4 times as long as estimated (2026-11-23).
+// convolutionHigh is how much longer than a GEMM of as many FLOPs a convolution may take in 16 bits: a step of those of
+// three dimensions and of one took 1.39 and 1.22 times as long as estimated (one H200, 2026-11-23).
 const convolutionHigh = 1.4
 
 // layoutTrips is how often the tensors of a convolution move besides: once read and once written.

@@ -111,10 +111,26 @@ func (p *Program) lastInWindow(r *Run) int32 {
 // from one to the next.
 func (p *Program) SteadyNs(r *Run) float64 { return max(p.filledNs(r), p.hostPeriodNs(r)) }
 
+// filledNs is the mean step from the first one that begins with a full queue on.
 func (p *Program) filledNs(r *Run) float64 {
+	from := p.filledFrom(r)
+	if from == 0 {
+		return p.StepNs(r)
+	}
+	return p.meanNs(r, from)
+}
+
+// meanNs is the mean step from anchor from on.
+func (p *Program) meanNs(r *Run, from int) float64 {
+	n := len(p.Anchors) - 1
+	return float64(p.beginsAt(r, p.Anchors[n])-p.beginsAt(r, p.Anchors[from])) / float64(n-from)
+}
+
+// filledFrom is the first anchor that begins with a full queue; 0: all steps are to be looked at.
+func (p *Program) filledFrom(r *Run) int {
 	n := len(p.Anchors) - 1
 	if n < 3 || p.Anchors[0] == none || p.Anchors[n] == none || r.Bound[p.Anchors[0]] != BoundLaunch {
-		return p.StepNs(r)
+		return 0
 	}
 	from := 0
 	for from <= n && p.Anchors[from] != none && r.Bound[p.Anchors[from]] == BoundLaunch {
@@ -122,11 +138,11 @@ func (p *Program) filledNs(r *Run) float64 {
 	}
 	for _, a := range p.Anchors[min(from, n):] {
 		if a == none || r.Bound[a] == BoundLaunch {
-			return p.StepNs(r) // it runs empty again: these steps are as they are
+			return 0 // it runs empty again: these steps are as they are
 		}
 	}
-	if n-from < 2 || 2*from > n {
-		return p.StepNs(r)
+	if n-from < 2 || 2*from > n || p.meanNs(r, from) > p.StepNs(r) {
+		return 0 // a step in which the queue fills is longer than others of its kind: these are of several kinds
 	}
-	return float64(p.beginsAt(r, p.Anchors[n])-p.beginsAt(r, p.Anchors[from])) / float64(n-from)
+	return from
 }

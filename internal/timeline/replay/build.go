@@ -24,8 +24,7 @@ func Build(f *facts.Facts, steps *facts.Steps) *Program {
 	p.addWork(outer)
 	p.link()
 	p.pauses = p.usualPauses()
-	p.addEventWaits(outer)
-	p.addWaits()
+	p.addWaits(p.addEventWaits(outer))
 	p.splitQueued()
 	p.measureReturns()
 	p.inferWaits()
@@ -182,6 +181,8 @@ func (p *Program) link() {
 		c.Pred = own
 		if from := p.handOff(c, own, recent, last, next); from != none {
 			c.Pred = from
+		} else if own == none {
+			c.Pred = p.startedBy(c, recent, last)
 		}
 		c.GapNs = c.StartNs
 		if c.Pred != none {
@@ -221,6 +222,20 @@ func (p *Program) handOff(c *Call, own int32, recent, last, next []int32) int32 
 			continue
 		}
 		if best == none || e > p.Calls[best].EndNs {
+			best = a
+		}
+	}
+	return best
+}
+
+// startedBy is the call that a thread's first one follows where none hands over to it: the one of its process that
+// ended last before it. What a thread that begins in the middle of a program does there is not settled by the clock.
+func (p *Program) startedBy(c *Call, recent, last []int32) int32 {
+	process, best := p.Facts.ProcessOf(model.ThreadRow(c.Thread)), none
+	for k := len(recent) - 1; k >= 0 && k >= len(recent)-maxHandOff; k-- {
+		a := last[recent[k]] - 1
+		if p.Facts.ProcessOf(model.ThreadRow(recent[k])) == process && p.Calls[a].EndNs <= c.StartNs &&
+			(best == none || p.Calls[a].EndNs > p.Calls[best].EndNs) {
 			best = a
 		}
 	}

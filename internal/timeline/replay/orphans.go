@@ -1,7 +1,8 @@
 package replay
 
-// Work without a launching call is a load that no change moves: it was launched before the capture, or its
-// launch was not recorded. It runs when it was recorded, on its stream behind what ran there before it.
+// Work without a launching call was launched before the capture, its launch was not recorded, or nobody launched it:
+// the driver migrates pages of managed memory. It runs as far from the work of its device that was begun last as it
+// was recorded, on its stream behind what ran there before it.
 //
 // What ran on a stream before the first work of a recorded call had been issued when the capture began, and
 // fills the queue from the start. The rest is placed when its turn on the stream comes.
@@ -77,6 +78,9 @@ func (s *simulation) flushAll(ns int64) {
 func (s *simulation) orphan(i int32) {
 	w := &s.p.Works[i]
 	start := w.StartNs
+	if k, seen := s.moved[s.p.Lanes[w.Lane].Device]; seen && s.measure == nil {
+		start += s.r.WorkStart[k] - s.p.Works[k].StartNs
+	}
 	if l := s.lanes[w.Lane].last; l != none {
 		start = max(start, s.r.WorkEnd[l])
 	}

@@ -3,8 +3,6 @@ package replay
 import (
 	"math"
 	"slices"
-
-	"lacuna/internal/timeline/facts"
 )
 
 // A Pace is how fast the host was while the capture was made, by the time that its launches take: the one call that
@@ -53,13 +51,7 @@ const (
 // measurePace times the launches of kernels that wait for nothing.
 func (p *Program) measurePace() {
 	p.Pace = Pace{1, 1, 1, 1}
-	var d []int64
-	for i := range p.Calls {
-		c := &p.Calls[i]
-		if c.N == 1 && c.Wait == WaitNothing && p.Works[c.First].Kind == facts.WorkKernel && p.InWindow(int32(i)) {
-			d = append(d, c.EndNs-c.StartNs)
-		}
-	}
+	d := p.launchTimes(func(int32) bool { return true })
 	if len(d) < minLaunches {
 		return
 	}

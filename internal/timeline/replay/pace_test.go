@@ -12,13 +12,13 @@ func launches(n, fastNs, usualNs int) string {
 	var b strings.Builder
 	for i := range 2 * n {
 		if i%n == 0 {
-			fmt.Fprintf(&b, "step %d+%d\n", i*50_000, n*50_000)
+			fmt.Fprintf(&b, "step %d+%d\n", i*max(50_000, usualNs), n*max(50_000, usualNs))
 		}
 		dur := usualNs
 		if i%8 == 0 {
 			dur = fastNs
 		}
-		at := i*50_000 + 1000
+		at := i*max(50_000, usualNs) + 1000
 		fmt.Fprintf(&b, "call c%d %d+%d cudaLaunchKernel\nkernel c%d %d+5000 a\n", i+1, at, dur, i+1, at+dur+2100)
 	}
 	return b.String()
@@ -40,5 +40,25 @@ func TestPace(t *testing.T) {
 			math.Abs(got.Fast-c.best) > 1e-3 {
 			t.Errorf("%s: %+v, want cost %.3f, middle %.3f, at best %.3f", c.what, got, c.cost, c.mid, c.best)
 		}
+	}
+}
+
+// TestCostSpread: the more the profiler's cost is in doubt, because launches took longer than usual, the wider the
+// range of the step without it.
+func TestCostSpread(t *testing.T) {
+	const tool = "tool call=2000 other=700 node=200 spread=0.1 minshare=0.01 lacuna record\n"
+	p := build(t, tool+launches(40, usualFastNs, usualLaunchNs))
+	sure := NewPricer(p).Now()
+	p.Pace.CostSpread = 2
+	if now := NewPricer(p).Now(); now.Ns != sure.Ns || now.LowNs >= sure.LowNs || now.HighNs <= sure.HighNs {
+		t.Errorf("twice or half the cost: %+v; as usual: %+v", now, sure)
+	}
+}
+
+// A launch that takes milliseconds loads a module: it is no faster or slower than it was, whatever the pace of others.
+func TestPaceOfLongLaunches(t *testing.T) {
+	p := build(t, launches(40, 5_000_000, 5_000_000))
+	if got := p.StepNs(p.Simulate(Options{Pace: 1.2})) / p.StepNs(p.Simulate(Options{})); got != 1 {
+		t.Errorf("launches of 5 ms take %.2f times as long on a host that is slow at short ones", got)
 	}
 }

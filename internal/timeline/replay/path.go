@@ -9,19 +9,28 @@ import (
 // CriticalPath walks back from the end of the last step to the beginning of the first over what each
 // node waited for, and tells how much of a mean step, in ns, each cause takes: "compute", "comm", "copy",
 // "launch latency", "stream gap", "sync return", a call by its cause (sync, alloc, copy_call, launch), or what the
-// host did between calls (range:NAME, op:NAME, launch, host).
+// host did between calls (range:NAME, op:NAME, launch, host). The steps are those of SteadyNs: where the host is the
+// limit in the long run, the path is what the host does from one to the next.
 func (p *Program) CriticalPath(r *Run) map[string]float64 {
 	out := make(map[string]float64)
 	n := len(p.Anchors) - 1
 	if n < 1 || p.Anchors[0] == none {
 		return out
 	}
-	w := &walker{p: p, r: r, from: p.beginsAt(r, p.Anchors[0]), causes: p.Facts.CallCauses(),
+	from, hosts := p.filledFrom(r), p.hostPeriodNs(r) > p.filledNs(r)
+	if hosts {
+		from = 0
+	}
+	w := &walker{p: p, r: r, from: p.beginsAt(r, p.Anchors[from]), causes: p.Facts.CallCauses(),
 		tell: func(cause string, ns int64) {
 			if ns > 0 {
-				out[cause] += float64(ns) / float64(n)
+				out[cause] += float64(ns) / float64(n-from)
 			}
 		}}
+	if hosts {
+		w.host()
+		return out
+	}
 	last := p.Anchors[n]
 	if last == none { // a single step lasts to the end of its last work
 		if last = p.lastInWindow(r); last == none {
@@ -53,8 +62,9 @@ func (w *walker) work(i int32) {
 			if call == none {
 				return
 			}
-			w.span("launch latency", w.launchedAt(call), at)
-			i = w.call(call, w.launchedAt(call))
+			launched := min(at, w.launchedAt(call)) // work may begin before its call returns
+			w.span("launch latency", launched, at)
+			i = w.call(call, launched)
 			if i == none {
 				return
 			}
@@ -62,8 +72,21 @@ func (w *walker) work(i int32) {
 			continue
 		}
 		w.span("stream gap", w.r.WorkEnd[by], at)
-		w.span(workCause(w.p.Works[by].Kind), w.r.WorkStart[by], w.r.WorkEnd[by])
+		w.span(workCause(w.p.Works[by].Kind), w.r.WorkStart[by], min(at, w.r.WorkEnd[by]))
 		i = by
+	}
+}
+
+// host tells what the host does from the launch of the first anchor to that of the last, without its waits.
+func (w *walker) host() {
+	p, r := w.p, w.r
+	first := p.Works[p.beginner(p.Anchors[0])].Call
+	w.from = minNs
+	for i := p.Works[p.beginner(p.Anchors[len(p.Anchors)-1])].Call; i != first; {
+		before := p.Calls[i].Pred
+		w.gap(i, r.CallEnd[before], r.callBegin[i])
+		i = before
+		w.tell(facts.CauseName(w.causes[p.Calls[i].Row]), r.CallEnd[i]-r.callBegin[i]-r.blocked[i])
 	}
 }
 

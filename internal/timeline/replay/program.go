@@ -24,6 +24,7 @@ const (
 	WaitDevice           // all work issued to the device so far
 	WaitStream           // all work issued to a stream so far
 	WaitEvent            // the work before an event record
+	WaitWork             // a piece of work, found by when the call returned
 	WaitCopy             // the copy that the call itself issued
 	WaitBigCopy          // the same, of more than the driver stages at once
 	waitKinds
@@ -39,7 +40,7 @@ type Call struct {
 	GapNs   int64 // host time from Pred's end, or from the beginning, to here
 	OwnNs   int64 // what it takes without waiting
 	Wait    WaitKind
-	WaitOn  int32 // lane of WaitStream, call that recorded the event of WaitEvent; none
+	WaitOn  int32 // lane of WaitStream, call that recorded the event of WaitEvent, work of WaitWork; none
 	AfterNs int64 // of one that frees memory: what it takes once the work that it waits for is over; 0: Rules.ReturnNs
 	First   int32 // the work that it issued is Program.Works[First : First+N]
 	N       int32
@@ -129,9 +130,12 @@ type Rules struct {
 	StreamGapNs int64            // between two pieces of work on one stream
 	EventGapNs  int64            // from the end of work of another stream to what waits for it
 	ReturnNs    [waitKinds]int64 // from the end of the awaited work to the return of the call, by what it waits for
-	QueueDepth  int              // how much work may be issued and not started before a launch blocks
+	QueueDepth  int              // how much work of a device may be issued and not started before a launch blocks
 	StubNs      int64            // what a call takes whose wait is over at once
 }
+
+// deviceOf is the device of a piece of work.
+func (p *Program) deviceOf(i int32) uint32 { return p.Lanes[p.Works[i].Lane].Device }
 
 // threads is one more than the largest thread that makes calls.
 func (p *Program) threads() int32 { return int32(len(p.Facts.Trace.Threads)) }

@@ -43,13 +43,10 @@ func (p *Program) measureReturns() {
 	e := p.newEnds()
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		for k := c.First; k < c.First+c.N; k++ {
-			e.issue(p.Works[k].Lane, p.Works[k].StartNs+p.Works[k].DurNs)
-		}
+		e.call(p, int32(i))
 		if c.Wait == WaitNothing || c.AfterNs > 0 {
 			continue
 		}
-		e.started(c.EndNs)
 		if done := e.awaited(p, c); done > c.StartNs {
 			returns[c.Wait] = append(returns[c.Wait], c.EndNs-done)
 			if c.copies() && c.N == 1 {

@@ -82,7 +82,8 @@ func (p *Program) simulate(opt Options, measure *Residuals) *Run {
 			blocked: make([]int64, n),
 		},
 		lanes: make([]laneState, len(p.Lanes)), device: make(map[uint32]int32), records: make([]int32, n),
-		debt: make([]float64, p.threads()),
+		debt: make([]float64, p.threads()), moved: make(map[uint32]int32),
+		issued: make(map[uint32][]int32),
 	}
 	for i := range s.lanes {
 		s.lanes[i] = laneState{last: none, wait: none}
@@ -109,12 +110,13 @@ type simulation struct {
 	measure *Residuals // may be nil
 	r       *Run
 	lanes   []laneState
-	device  map[uint32]int32 // the work issued to each device that ends last
-	records []int32          // by call that records an event: the recorded work, or none
-	issued  []int32          // work in the order of issue, for the queue's depth
-	debt    []float64        // of each thread: overhead that its time was too short to pay
-	wait    int              // next of Program.Waits
-	left    *orphanage       // work without calls that is still to come
+	device  map[uint32]int32   // the work issued to each device that ends last
+	records []int32            // by call that records an event: the recorded work, or none
+	issued  map[uint32][]int32 // of each device, work in the order of issue, for the queue's depth
+	moved   map[uint32]int32   // of each device, the placed work of recorded calls that was recorded to start last
+	debt    []float64          // of each thread: overhead that its time was too short to pay
+	wait    int                // next of Program.Waits
+	left    *orphanage         // work without calls that is still to come
 }
 
 // place puts work at its time.
@@ -143,7 +145,10 @@ func (s *simulation) place(i int32, start int64, b Bound, by int32) {
 	if have, seen := s.device[d]; !seen || r.WorkEnd[i] >= r.WorkEnd[have] {
 		s.device[d] = i
 	}
-	s.issued = append(s.issued, i)
+	s.issued[d] = append(s.issued[d], i)
+	if have, seen := s.moved[d]; w.Call != none && (!seen || w.StartNs > s.p.Works[have].StartNs) {
+		s.moved[d] = i
+	}
 }
 
 // durNs is how long work takes under the options.
@@ -172,7 +177,11 @@ func (s *simulation) call(i int32) {
 	r.callBound[i], r.queued[i], s.records[i] = none, none, none
 	end := s.begin(c)
 	r.callBegin[i] = end
-	if !s.dropped(c) {
+	if s.dropped(c) {
+		for k := c.First; k < c.First+c.N; k++ {
+			s.place(k, end, BoundLaunch, none) // nothing runs: it is when it would have been issued
+		}
+	} else {
 		end += s.ownNs(c)
 		if c.N > 0 {
 			free := s.queueFree(i, end)
@@ -247,7 +256,7 @@ func (s *simulation) dropped(c *Call) bool { return c.Dropped || c.Unsure && s.o
 func (s *simulation) ownNs(c *Call) int64 {
 	own := float64(c.OwnNs) * s.opt.Host
 	own = s.pay(c.Thread, own, min(own, leastCallNs), float64(c.OwnOverNs))
-	if c.N > 0 && !c.copies() {
+	if c.N > 0 && !c.copies() && c.OwnNs < pacedNs { // longer ones load a module, or wait for what is not recorded
 		own *= s.opt.Pace
 	}
 	return int64(own)
@@ -271,8 +280,9 @@ func (s *simulation) pay(thread int32, ns, floor, overNs float64) float64 {
 
 // queueFree is when there is room for one more launch, at least end.
 func (s *simulation) queueFree(i int32, end int64) int64 {
-	if n := len(s.issued); n >= s.p.Rules.QueueDepth {
-		k := s.issued[n-s.p.Rules.QueueDepth]
+	issued := s.issued[s.p.deviceOf(s.p.Calls[i].First)]
+	if n := len(issued); n >= s.p.Rules.QueueDepth {
+		k := issued[n-s.p.Rules.QueueDepth]
 		if s.r.WorkStart[k] > end {
 			s.r.queued[i] = k
 			return s.r.WorkStart[k]
@@ -369,6 +379,8 @@ func (s *simulation) awaited(c *Call) int32 {
 		if c.WaitOn != none {
 			out = s.records[c.WaitOn]
 		}
+	case WaitWork:
+		out = c.WaitOn
 	case WaitCopy, WaitBigCopy:
 		for k := c.First; k < c.First+c.N; k++ {
 			out = s.later(out, k)

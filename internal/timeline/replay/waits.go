@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"sort"
 	"strings"
 
 	"lacuna/internal/timeline/facts"
@@ -11,12 +12,12 @@ import (
 // of host and device agree no better.
 const slackNs = 20_000
 
-// addWaits finds what each call waited for: what its name says, as far as the record agrees.
-func (p *Program) addWaits() {
+// addWaits finds what each call waited for: what its name says, as far as the record agrees. records is, by row of a
+// call that waits for an event, the call that recorded it.
+func (p *Program) addWaits(records map[int32]int32) {
 	t := p.Facts.Trace
 	kinds := make(map[model.StringID]WaitKind)
 	streamOf := p.syncStreams()
-	records := p.recordCalls()
 	laneOf := make(map[facts.Lane]int32)
 	for i, l := range p.Lanes {
 		laneOf[l] = int32(i)
@@ -36,9 +37,8 @@ func (p *Program) addWaits() {
 		}
 		for k := c.First; k < c.First+c.N; k++ {
 			lastLane[c.Thread] = p.Works[k].Lane
-			ends.issue(p.Works[k].Lane, p.Works[k].StartNs+p.Works[k].DurNs)
 		}
-		ends.started(c.EndNs)
+		ends.call(p, int32(i))
 		c.Wait = kind
 		switch kind {
 		case WaitNothing:
@@ -60,7 +60,31 @@ func (p *Program) addWaits() {
 				c.WaitOn = rec
 			}
 		}
-		p.splitOwn(c, ends.awaited(p, c))
+		done := ends.awaited(p, c)
+		p.splitOwn(c, done)
+		if (kind == WaitStream || kind == WaitEvent) && (c.Wait == WaitNothing || done == minNs) {
+			p.waitByTime(c, ends)
+		}
+	}
+}
+
+// waitByTime lets a call that waits for a stream or an event, of which the capture does not say which, or the wrong
+// one, wait for the work that ended last before it returned, if it did so right after. As host work, the wait would
+// last as long as recorded whatever becomes of the work.
+func (p *Program) waitByTime(c *Call, e *ends) {
+	last, lastNs := none, c.StartNs
+	for lane, list := range e.issued {
+		if e.lane[lane] <= c.StartNs {
+			continue
+		}
+		n := sort.Search(len(list), func(i int) bool { return p.endNs(list[i]) > c.EndNs })
+		if n > 0 && p.endNs(list[n-1]) > lastNs {
+			last, lastNs = list[n-1], p.endNs(list[n-1])
+		}
+	}
+	if last != none && c.EndNs-lastNs <= max(inferNs, int64(inferShare*float64(c.EndNs-c.StartNs))) {
+		c.Wait, c.WaitOn = WaitWork, last
+		p.splitOwn(c, lastNs)
 	}
 }
 
@@ -154,11 +178,14 @@ type ends struct {
 	device map[uint32]int64
 	lanes  []facts.Lane
 
-	orphans []Work // without calls, still to be issued, by start
+	issued   [][]int32       // of each lane, the work of recorded calls, in the order of issue: that in which it ends
+	recorded map[int32]int64 // by call that records an event, when what it records has ended
+	orphans  []Work          // without calls, still to be issued, by start
 }
 
 func (p *Program) newEnds() *ends {
-	e := &ends{lane: make([]int64, len(p.Lanes)), device: make(map[uint32]int64), lanes: p.Lanes}
+	e := &ends{lane: make([]int64, len(p.Lanes)), device: make(map[uint32]int64), lanes: p.Lanes,
+		issued: make([][]int32, len(p.Lanes)), recorded: make(map[int32]int64)}
 	for i := range e.lane {
 		e.lane[i] = minNs
 	}
@@ -169,6 +196,20 @@ func (p *Program) newEnds() *ends {
 		e.orphans = p.Works[:i+1]
 	}
 	return e
+}
+
+// call issues the work of a call, and what had started before it returned, and records its event.
+func (e *ends) call(p *Program, i int32) {
+	c := &p.Calls[i]
+	for k := c.First; k < c.First+c.N; k++ {
+		lane := p.Works[k].Lane
+		e.issue(lane, p.endNs(k))
+		e.issued[lane] = append(e.issued[lane], k)
+	}
+	e.started(c.EndNs)
+	if c.Records != none {
+		e.recorded[i] = e.lane[c.Records]
+	}
 }
 
 // started issues the work without calls that had started before ns: what a call that returns at ns can have waited for.
@@ -200,6 +241,12 @@ func (e *ends) awaited(p *Program, c *Call) int64 {
 		if c.WaitOn != none {
 			return e.lane[c.WaitOn]
 		}
+	case WaitEvent:
+		if ns, known := e.recorded[c.WaitOn]; known {
+			return ns
+		}
+	case WaitWork:
+		return p.endNs(c.WaitOn)
 	case WaitCopy, WaitBigCopy:
 		end := int64(minNs)
 		for k := c.First; k < c.First+c.N; k++ {
@@ -221,6 +268,3 @@ func (p *Program) syncStreams() map[int32]facts.Lane {
 	}
 	return out
 }
-
-// recordCalls is, by row of the call that waits, the call that recorded the event.
-func (p *Program) recordCalls() map[int32]int32 { return nil }

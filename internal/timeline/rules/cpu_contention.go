@@ -74,6 +74,9 @@ func checkCPUContention(c *Case, out *Findings) {
 // drivenOut is when each thread was off its core with another one on it, and who those were.
 func (c *Case) drivenOut() (map[model.ThreadRow]interval.Set, map[string]int) {
 	t := c.Trace
+	if len(t.Sched.CPU) == 0 || len(t.Sched.In) == 0 {
+		return nil, nil // who was on which core is not recorded
+	}
 	type leaving struct {
 		ns    int64
 		cpu   int32
