@@ -25,6 +25,7 @@ var All = []*Rule{
 	&dpUneven,
 	&dtypeCastChurn,
 	&excessTransfer,
+	&fewBlocks,
 	&forwardHeavy,
 	&graphCapture,
 	&graphPadding,

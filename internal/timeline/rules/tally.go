@@ -14,6 +14,7 @@ type memo struct {
 	starved *starvation
 	waits   []wait
 	copies  []copied
+	few     *fewSum
 
 	excess     *excessCost
 	excessDone bool
