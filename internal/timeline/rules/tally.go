@@ -15,6 +15,7 @@ type memo struct {
 	waits   []wait
 	copies  []copied
 	few     *fewSum
+	sleeps  map[string]*tally
 
 	excess     *excessCost
 	excessDone bool
