@@ -45,6 +45,7 @@ var All = []*Rule{
 	&misalignedShapes,
 	&osWait,
 	&pageableCopy,
+	&peerCopies,
 	&periodicStall,
 	&prefillStallsDecode,
 	&recompilation,

@@ -73,7 +73,7 @@ func checkInputPipeline(c *Case, out *Findings) {
 func (c *Case) workSites() []*site {
 	var out []*site
 	for _, s := range c.sites() {
-		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() ||
+		if s.idle.share() < minIdleShare || !s.idle.usualFrom(minIdleShare/2*c.StepNs) || s.waitsForWorkers() ||
 			c.wholeCapture() && s.n < minSeen {
 			continue
 		}
