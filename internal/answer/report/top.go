@@ -245,10 +245,12 @@ func (o *one) longestGaps(n int) []Gap {
 		row := Gap{Device: g.Device, StartMs: ms(g.StartNs - o.window.StartNs), DurMs: ms(g.LenNs())}
 		cause := o.mainCause(g)
 		row.Cause = o.f.CauseText(cause)
-		call, ns := o.f.CallBehind(g, cause.Kind)
-		row.Call, row.CallMs = call, ms(ns)
-		row.Code = o.gapCode(g, cause)
-		row.Range = o.f.Where(g.Thread, g.StartNs+g.LenNs()/2)
+		if row.Cause != facts.CauseGraph { // else it is nothing that the host does
+			call, ns := o.f.CallBehind(g, cause.Kind)
+			row.Call, row.CallMs = call, ms(ns)
+			row.Code = o.gapCode(g, cause)
+			row.Range = o.f.Where(g.Thread, g.StartNs+g.LenNs()/2)
+		}
 		if g.Before >= 0 {
 			row.Before = o.f.WorkName(int(g.Before))
 		}

@@ -126,6 +126,9 @@ func whereItGoes(r *report.Report) page.Text {
 	if causes[0].key == facts.CauseLaunch {
 		return page.Join(s, page.Sayf(" (%s launch-bound: the host %s).", part, causes[0].words))
 	}
+	if causes[0].key == facts.CauseGraph {
+		return page.Join(s, page.Sayf(" (%s between the nodes of a running CUDA graph).", part))
+	}
 	return page.Join(s, page.Sayf(" (%s while the host %s).", part, causes[0].words))
 }
 

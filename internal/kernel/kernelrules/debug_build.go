@@ -9,7 +9,7 @@ import (
 var debugBuild = Rule{
 	ID:    "debug_build",
 	Title: "Debug build: the kernel was compiled without optimisation",
-	Since: "0.9",
+	Since: "0.3",
 	Needs: []Need{needSchedule},
 	Doc: `
 nvcc -G (and cuda.jit(debug=True), and -Xptxas -O0) turns optimisation of device code off: every variable has a home in

@@ -15,6 +15,7 @@ const (
 	CauseOS       = "os"        // in a call of the operating system
 	CauseHost     = "host"      // host work without a name
 	CauseUnknown  = "unknown"   // no evidence of the host
+	CauseGraph    = "graph"     // between two nodes of one graph that runs: no affair of the host
 )
 
 // BaseCallName is a call's name without the version that nsys appends: cudaLaunchKernel_v7000 is cudaLaunchKernel.
@@ -90,7 +91,8 @@ func (f *Facts) CallCauses() []uint8 {
 }
 
 // plainCauses is the causes that need no name, by number.
-var plainCauses = [...]string{CauseUnknown, CauseSync, CauseAlloc, CauseCopyCall, CauseLaunch, CauseOS, CauseHost}
+var plainCauses = [...]string{CauseUnknown, CauseSync, CauseAlloc, CauseCopyCall, CauseLaunch, CauseOS, CauseHost,
+	CauseGraph}
 
 func causeNumber(cause string) uint8 {
 	for i, c := range plainCauses {

@@ -63,6 +63,8 @@ var plainWords = [len(plainCauses)]struct{ clause, part, noun string }{
 	causeLaunch:   {"launches kernels too slowly", "launch overhead", "launches"},
 	causeOS:       {"is in an OS call", "OS calls", "OS calls"},
 	causeHost:     {"runs code outside any range", "host code outside any range", "host code outside any range"},
+	causeGraph: {"has a CUDA graph running: gaps between its nodes", "gaps between nodes of a graph",
+		"gaps between nodes of a graph"},
 }
 
 // A Phrase is words, and behind them a name out of the capture where there is one.

@@ -47,7 +47,7 @@ func (f *Facts) IdleCode(gaps []IdleGap) []IdleCode {
 	h := f.hostCode()
 	by := make(map[Cause]*codeTally)
 	for _, g := range gaps {
-		if int(g.Thread) >= len(h.samples) {
+		if int(g.Thread) >= len(h.samples) || f.inGraph(g) {
 			continue
 		}
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) {

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"strings"
+
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/model"
 )
@@ -24,6 +26,7 @@ const (
 	causeLaunch
 	causeOS
 	causeHost
+	causeGraph
 	causeRange
 	causeOp
 )
@@ -77,13 +80,25 @@ func (f *Facts) IdleGaps(b *Budget) []IdleGap {
 }
 
 // IdleByHost divides idle time by what the host thread that issued the work which ended the gap was
-// doing at each instant. The parts sum to the idle time.
+// doing at each instant; between two nodes of one graph it is the graph's. The parts sum to the idle time.
 func (f *Facts) IdleByHost(gaps []IdleGap) map[Cause]int64 {
 	out := make(map[Cause]int64)
 	for _, g := range gaps {
+		if f.inGraph(g) {
+			out[Cause{Kind: causeGraph}] += g.LenNs()
+			continue
+		}
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) { out[c] += s.LenNs() })
 	}
 	return out
+}
+
+// inGraph says whether a gap lies between two nodes of one launch of a graph: the device goes from one to the next
+// without the host.
+func (f *Facts) inGraph(g IdleGap) bool {
+	w := f.Work()
+	return g.Before >= 0 && g.After >= 0 && w.Call[g.After] != NoCall && w.Call[g.Before] == w.Call[g.After] &&
+		strings.HasPrefix(CallVerb(f.CallName(w.Call[g.After])), "GraphLaunch")
 }
 
 // An Idleness is how a device's time divides over a window, its idle spans, and what the host did in them.

@@ -43,6 +43,9 @@ func (f *Facts) IdleInLongCalls(gaps []IdleGap) map[string]int64 {
 		return out
 	}
 	for _, g := range gaps {
+		if f.inGraph(g) {
+			continue
+		}
 		threads := append([]model.ThreadRow{g.Thread}, f.feeders(g.Thread)...)
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) {
 			if c.Kind != causeLaunch {

@@ -197,7 +197,8 @@ func (f *Facts) hostNs(thread model.ThreadRow, span interval.Span) []HostNs {
 		f.HostDoing(thread, free, func(c Cause, s interval.Span) {
 			switch c.Kind {
 			case causeOS:
-				add(f.OSCallAt(thread, s.StartNs), s, 1)
+				name, _ := f.OSCallAt(thread, s.StartNs)
+				add(name, s, 1)
 			case causeRange, causeOp:
 				add(f.NameText(c.Name), s, 0)
 			default:

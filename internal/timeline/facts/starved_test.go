@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -82,5 +83,24 @@ kernel c1 40+5 b
 		if r, op := f.Around(0, ns); r+"/"+op != want {
 			t.Errorf("at %d: %s/%s, want %s", ns, r, op, want)
 		}
+	}
+}
+
+// The gaps between the nodes of a running graph are the graph's, whatever the host does meanwhile; those around it are
+// the host's.
+func TestGapsInAGraph(t *testing.T) {
+	f, gaps := gapsOf(t, `
+call c1 0+20 cudaGraphLaunch
+call 20+300 cudaStreamSynchronize
+call c2 325+10 cudaLaunchKernel
+kernel c1 10+100 node
+kernel c1 115+100 node
+kernel c1 220+100 node
+kernel c2 340+10 single
+`)
+	got := f.IdleByHost(gaps)
+	want := map[Cause]int64{{Kind: causeGraph}: 10, {Kind: causeLaunch}: 15, {Kind: causeHost}: 5}
+	if !maps.Equal(got, want) {
+		t.Errorf("idle by host is %v, want %v", got, want)
 	}
 }

@@ -38,8 +38,8 @@ Nothing in this loop. What is left changes the program:
 
 // aboutKernels is the rules that find kernels which do not use the device well.
 var aboutKernels = []*Rule{
-	&dominantKernel, &dtypeCastChurn, &layoutConversion, &loopedOptimizer, &misalignedShapes, &tensorCoresIdle,
-	&unfusedAttention, &unfusedElementwise,
+	&dominantKernel, &dtypeCastChurn, &fewBlocks, &layoutConversion, &loopedOptimizer, &misalignedShapes,
+	&tensorCoresIdle, &unfusedAttention, &unfusedElementwise,
 }
 
 const (

@@ -10,7 +10,7 @@ import (
 var batchNormTraining = Rule{
 	ID:    "batch_norm_training",
 	Title: "Batch normalization computes statistics, and nothing is trained",
-	Since: "0.9",
+	Since: "0.3",
 	Needs: []Need{needKernels},
 	Doc: `
 Kernels that normalize a batch in training mode (cuDNN's bn_fw_tr, PyTorch's batch_norm_collect_statistics and

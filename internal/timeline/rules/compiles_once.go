@@ -12,7 +12,7 @@ import (
 var compilesOnce = Rule{
 	ID:    "compiles_once",
 	Title: "The GPU waits while the host compiles: once per kernel and shape",
-	Since: "0.4",
+	Since: "0.3",
 	Needs: []Need{needWork, needCalls},
 	Doc: `
 In a capture in which nothing marks steps the GPU waits while the host compiles: in a range or an operator that says so

@@ -21,10 +21,22 @@ type copied struct {
 	inLine  bool  // kernels run on its stream
 }
 
-// copies is the copies within the steps looked at, in order.
+// copies is the copies within the steps looked at, in order, but for those of peers.
 func (c *Case) copies() []copied {
+	c.findCopies()
+	return c.memo.copies
+}
+
+// peers is the halves of copies from one device to another that the driver makes through host memory: down from the one
+// and up to the other, issued by one call.
+func (c *Case) peers() []copied {
+	c.findCopies()
+	return c.memo.peers
+}
+
+func (c *Case) findCopies() {
 	if c.memo.copies != nil {
-		return c.memo.copies
+		return
 	}
 	w, t, window := c.Facts.Work(), c.Trace, c.Steps.Window()
 	lanes := make(map[facts.Lane]bool)
@@ -42,6 +54,7 @@ func (c *Case) copies() []copied {
 	for d, spans := range busy {
 		sets[d] = interval.UnionSorted(spans)
 	}
+	halves := c.peerHalves()
 	out := []copied{}
 	for i := range w.Len() {
 		span := interval.Span{StartNs: w.StartNs[i], EndNs: w.EndNs[i]}
@@ -55,9 +68,34 @@ func (c *Case) copies() []copied {
 				dst != model.MemUnknown,
 			inLine: lanes[facts.Lane{Device: w.Device[i], Stream: w.Stream[i]}]}
 		x.exposed = x.ns - overlapNs(sets[w.Device[i]], span)
-		out = append(out, x)
+		if halves[int32(i)] {
+			c.memo.peers = append(c.memo.peers, x)
+		} else {
+			out = append(out, x)
+		}
 	}
 	c.memo.copies = out
+}
+
+// peerHalves is the rows of Work that are copies to or from the host which one call issued on two devices.
+func (c *Case) peerHalves() map[int32]bool {
+	w, t := c.Facts.Work(), c.Trace
+	first, out := make(map[int32]int32), make(map[int32]bool)
+	for i := range w.Len() {
+		if w.Kind[i] != facts.WorkCopy || w.Call[i] == facts.NoCall {
+			continue
+		}
+		kind := t.Copies.Kind[w.Row[i]]
+		if kind != model.CopyDtoH && kind != model.CopyHtoD {
+			continue
+		}
+		at, seen := first[w.Call[i]]
+		if !seen {
+			first[w.Call[i]] = int32(i)
+		} else if w.Device[at] != w.Device[i] && t.Copies.Kind[w.Row[at]] != kind {
+			out[at], out[int32(i)] = true, true
+		}
+	}
 	return out
 }
 

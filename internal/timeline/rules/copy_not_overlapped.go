@@ -59,7 +59,7 @@ func checkCopyNotOverlapped(c *Case, out *Findings) {
 		computeNs += b.ComputeNs
 	}
 	atMost := min(sum.exposed.perStep(), float64(computeNs)*c.PerStep/c.deviceCount())
-	if !sum.n.usual() || atMost < minIdleShare*c.StepNs || c.wholeCapture() && c.rounds(starts) < minUnnamedSteps {
+	if !sum.n.usual() || atMost < minIdleShare*c.StepNs || c.wholeCapture() && c.rounds(starts) < minSeen {
 		return
 	}
 	hidden := 1 - sum.exposed.perStep()/max(1, sum.ns.perStep())

@@ -53,7 +53,7 @@ func eagerPauses(c *Case, out *Findings, launching *tally) {
 	}
 	between := c.newTally()
 	for _, p := range s.pauses {
-		if p.LenNs() < longWorkNs && !c.feedsNext(p) && !asleep(p) {
+		if p.LenNs() < longWorkNs && !c.feedsNext(p) && !c.asleep(p) {
 			between.add(p.StartNs, float64(p.IdleNs)/s.devices)
 		}
 	}

@@ -18,7 +18,10 @@ var hostBarrier = Rule{
 	Needs: []Need{needWork, needCalls, needHostWaits},
 	Doc: `
 The GPU has nothing queued, and the thread that feeds it does not work either: it waits for another process, in MPI,
-in a CPU collective (gloo), in a barrier, or in an operating system call such as poll, recv or a futex.
+in a CPU collective (gloo), in a barrier, or in an operating system call. A call that receives from a socket or waits for
+a process says so by itself; poll, epoll_wait, futexes, conditions and semaphores count only where the capture shows that
+the program is one of several: other ranks, MPI, communication on the GPU or a CPU collective. Otherwise threads of one
+process wait for each other in them, and os_wait has it.
 
 The rule counts the idle time of such waits in at least half of the steps; it must be 2 % of the step. Waits for
 loader workers belong to worker_bound, waits for the GPU itself to host_sync.`,
@@ -115,7 +118,7 @@ func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark,
 	if 2*bestNs > p.IdleNs {
 		return best, bestNs
 	}
-	if !asleep(p) {
+	if !c.asleep(p) {
 		return "", 0
 	}
 	loader, _, _ := c.loaderOf(p)
@@ -124,10 +127,34 @@ func (c *Case) waitsForOthers(p facts.HostPause, mpi map[model.ThreadRow][]mark,
 		return "", 0
 	}
 	name := c.longestOSCall(p)
-	if !blocking.MatchString(name) {
+	if !blocking.MatchString(name) || !c.ofJob() && !forProcess.MatchString(name) {
 		return "", 0
 	}
 	return name, p.OSNs
+}
+
+// forProcess is calls of the operating system that wait for another process, whatever the program is.
+var forProcess = regexp.MustCompile(`^(recv|recvfrom|recvmsg|accept|connect|waitpid|wait4|mq_)`)
+
+// ofJob says whether the capture shows that its program is one of several processes that work together.
+func (c *Case) ofJob() bool {
+	if c.Ranks != nil || len(c.Trace.MPI.Name) > 0 {
+		return true
+	}
+	for _, k := range c.work().Kind {
+		if k == facts.WorkComm {
+			return true
+		}
+	}
+	collective := c.saying(cpuCollective.MatchString)
+	for _, names := range [][]model.StringID{c.Trace.Ops.Name, c.Trace.Ranges.Name} {
+		for _, id := range names {
+			if collective(id) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // blocking is calls of the operating system that wait for somebody else. Files, memory and sleeping are not among them.

@@ -18,10 +18,10 @@ var hostBound = Rule{
 	Needs: []Need{needWork, needCalls},
 	Doc: `
 The GPU has nothing queued while the thread that feeds it works: it is in no CUDA call and in no call of the operating
-system, and no known fault explains it. The rule names what takes most of that time, by the innermost range of the
+system, context switches, where recorded, show it on a CPU (else see host_asleep), and no known fault explains it. The rule names what takes most of that time, by the innermost range of the
 program or, failing that, the operator; where neither is recorded it says so, and how to record more.
 
-Threshold: 10 % of the step, less what input_pipeline, worker_bound, host_barrier, recompilation, host_sync and
+Threshold: 10 % of the step, less what input_pipeline, host_data, worker_bound, host_barrier, recompilation, host_sync and
 excess_transfer say of it; these must leave more than half, and launching, waiting and
 allocating must take less of the waiting than it does.`,
 	Limits: `
@@ -39,7 +39,7 @@ GPU:
 another thread, or queue more for the GPU before it.`,
 	Confirm:   `The GPU has work queued during that part of the host's work.`,
 	RefutedBy: `Without that part of the host's work the program takes as long.`,
-	After: []*Rule{&inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync, &excessTransfer,
+	After: []*Rule{&inputPipeline, &hostData, &workerBound, &hostBarrier, &recompilation, &hostSync, &excessTransfer,
 		&graphCapture},
 	Check: checkHostBound,
 }
@@ -56,8 +56,13 @@ func checkHostBound(c *Case, out *Findings) {
 	}
 	var named []string
 	ns, one := make(map[string]float64), make(map[string]string) // by name less its numbers; its name, if it has one
+	asleep, _ := c.asleepLong()
 	for cause, t := range byCause {
-		if v := t.perStep(); isHostWork(cause) && v > 0 {
+		v := t.perStep()
+		if off := asleep[cause]; off != nil {
+			v -= off.perStep() // host_asleep's
+		}
+		if isHostWork(cause) && v > 0 {
 			family := numbers.ReplaceAllString(cause, "*")
 			if one[family] = family; ns[family] == 0 {
 				one[family] = cause
@@ -69,7 +74,7 @@ func checkHostBound(c *Case, out *Findings) {
 	for cause := range ns {
 		named = append(named, cause)
 	}
-	atMost := total - c.claimed(out, &inputPipeline, &workerBound, &hostBarrier, &recompilation, &hostSync,
+	atMost := total - c.claimed(out, &inputPipeline, &hostData, &workerBound, &hostBarrier, &recompilation, &hostSync,
 		&excessTransfer, &graphCapture)
 	if len(named) == 0 || atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < all {
 		return
@@ -87,16 +92,38 @@ func checkHostBound(c *Case, out *Findings) {
 	if named[0] == facts.CauseHost {
 		confidence = 0.6
 		what = fmt.Sprintf("%s of it that nothing in the capture names", ms(most))
+		if code, samples := c.sampledCode(); code != "" {
+			what = fmt.Sprintf("%s of it outside any range, most of that in %s (%s)", ms(most), code, samples)
+		}
 	}
 	f := out.Add(confidence, atMost, "The GPU waits %s of %s per step for work of the host, %s", ms(total), ms(c.StepNs),
 		what)
 	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the thread that feeds it is in no "+
 		"CUDA call and in no call of the operating system", 100*total/max(1, c.StepNs)), rows...)
 	f.Because("longest such waits", c.pauseRows(s.pauses, 3)...)
-	if named[0] == facts.CauseHost {
+	if code, _ := c.sampledCode(); named[0] == facts.CauseHost && code == "" {
 		f.Because("to see what the host does there, record CPU samples (lacuna record --sample, nsys profile " +
 			"--sample=process-tree) or mark it with NVTX ranges")
 	}
+}
+
+// sampledCode is the function that takes most of the idle time in host work that no range or operator names, and how
+// many CPU samples say so; "" if none takes most of it.
+func (c *Case) sampledCode() (code, samples string) {
+	var gaps []facts.IdleGap
+	for _, g := range c.starved().gaps {
+		gaps = append(gaps, g...)
+	}
+	for _, x := range c.Facts.IdleCode(gaps) {
+		if c.Facts.CauseText(x.Cause) != facts.CauseHost || len(x.Code) == 0 || 2*x.Code[0].Ns <= x.Ns {
+			continue
+		}
+		if samples = "by its times"; x.Code[0].Samples > 0 {
+			samples = fmt.Sprintf("%d of %d samples", x.Code[0].Samples, x.Samples)
+		}
+		return x.Code[0].Text(), samples
+	}
+	return "", ""
 }
 
 // isHostWork says whether a cause of idle time is work of the host, not of a CUDA call or the operating system.

@@ -5,7 +5,6 @@ import (
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/facts"
-	"lacuna/internal/timeline/model"
 )
 
 // minCodeShare is from which share of the host's time on a function is named.
@@ -14,18 +13,7 @@ const minCodeShare = 0.1
 // becauseOfCode says in which functions the host was in pauses, where the capture holds Python functions, stacks or
 // CPU samples.
 func (c *Case) becauseOfCode(f *Finding, pauses []facts.HostPause) {
-	spans := make(map[model.ThreadRow][]interval.Span)
-	var first model.ThreadRow
-	for i, p := range pauses {
-		if i == 0 {
-			first = p.Thread
-		}
-		spans[p.Thread] = append(spans[p.Thread], p.Span)
-	}
-	if len(pauses) == 0 {
-		return
-	}
-	x := c.Facts.CodeIn(first, spans[first])
+	x := c.codeIn(pauses)
 	var rows []string
 	for _, code := range x.Code {
 		share := float64(code.Ns) / float64(max(1, x.Ns))
@@ -44,4 +32,18 @@ func (c *Case) becauseOfCode(f *Finding, pauses []facts.HostPause) {
 	if len(rows) > 0 {
 		f.Because("what the host runs there", rows...)
 	}
+}
+
+// codeIn is the functions that the host ran in pauses of one thread, the first pause's.
+func (c *Case) codeIn(pauses []facts.HostPause) facts.IdleCode {
+	if len(pauses) == 0 {
+		return facts.IdleCode{}
+	}
+	var spans []interval.Span
+	for _, p := range pauses {
+		if p.Thread == pauses[0].Thread {
+			spans = append(spans, p.Span)
+		}
+	}
+	return c.Facts.CodeIn(pauses[0].Thread, spans)
 }

@@ -11,7 +11,7 @@ import (
 var hostLoader = Rule{
 	ID:    "host_loader",
 	Title: "Loading data takes the host's time",
-	Since: "0.9",
+	Since: "0.3",
 	Doc: `
 Of a capture without GPU work: the share of the host's time in ranges of a DataLoader, or in ranges of the program that
 are named like loading, with all that runs inside them. A DataLoader without workers makes its batches on the thread

@@ -10,7 +10,7 @@ import (
 var hostMemoryCalls = Rule{
 	ID:    "host_memory_calls",
 	Title: "Allocating and freeing GPU memory takes the host's time",
-	Since: "0.9",
+	Since: "0.3",
 	Doc: `
 Of a capture with CUDA calls and without GPU work: the share of the host's time in cudaMalloc, cudaFree, cudaHostAlloc
 and the like. PyTorch's allocator calls cudaFree only if an allocation does not fit into what is free: it gives its

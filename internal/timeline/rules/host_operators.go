@@ -11,7 +11,7 @@ import (
 var hostOperators = Rule{
 	ID:    "host_operators",
 	Title: "The model runs on the CPU",
-	Since: "0.9",
+	Since: "0.3",
 	Doc: `
 Of a capture in which nothing is launched on a GPU although calls to it were recorded, or whose operators are those of a
 CPU (oneDNN): which kinds of operators take the time. Where the capture has dropout at work and no backward, the model is

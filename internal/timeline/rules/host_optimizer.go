@@ -11,7 +11,7 @@ import (
 var hostOptimizer = Rule{
 	ID:    "host_optimizer",
 	Title: "The optimizer updates parameters one by one, on the host's time",
-	Since: "0.9",
+	Since: "0.3",
 	Doc: `
 Of a capture without GPU work: the share of the host's time in the optimizer's step (the range that PyTorch puts around
 it, or one that names the update), with all that runs inside it, where the same pointwise operator is called at least 8

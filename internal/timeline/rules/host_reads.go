@@ -10,7 +10,7 @@ import (
 var hostReads = Rule{
 	ID:    "host_reads",
 	Title: "The host waits for values that it reads back from a device",
-	Since: "0.9",
+	Since: "0.3",
 	Doc: `
 Of a capture without GPU work: the share of the host's time in operators that read a value back (.item(), an "if" on a
 tensor: aten::item, aten::_local_scalar_dense, aten::is_nonzero), as far as one takes more than 0.1 ms. To read a value

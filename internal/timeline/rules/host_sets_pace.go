@@ -9,7 +9,7 @@ import (
 var hostSetsPace = Rule{
 	ID:    "host_sets_pace",
 	Title: "The host sets the pace: the GPU is done as soon as the host has issued the work",
-	Since: "0.9",
+	Since: "0.3",
 	Doc: `
 Of a capture that has launches and no kernels: the last call that waits for the device comes behind the last launch and
 takes next to nothing, so the GPU had kept up; and in all calls that may wait (synchronizing, blocking copies,

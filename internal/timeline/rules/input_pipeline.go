@@ -20,16 +20,15 @@ var inputPipeline = Rule{
 The GPU is idle with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
 calls, longer than the thread's ordinary pauses, in at least half of the steps.
 
-Such work counts as data loading if it is in a DataLoader without workers, if the thread's next call is a copy of at
-least 4 KiB to the GPU, or if its range is named like loading (data, load, batch, input, prefetch, augment,
-preprocess, tokenize, collate, fetch, read). Host work without any of these signs, outside ranges and operators, is
-reported with low confidence if it takes over 10 % of the step once in each of three or more steps: it may be
-anything. Threshold: 2 % of the step, since steps vary by less (XProf calls 5 % moderately input-bound). In a capture without
-steps such work must be seen three times at one place, and only DataLoaders and names count: the rest is host_bound's.`,
+Such work counts as data loading if it is in a DataLoader without workers, or if its range or the functions that run in
+it are named like loading (data, load, batch, input, prefetch, augment, preprocess, tokenize, collate, fetch,
+read). Work that makes data without any of these signs belongs to host_data, other work to host_bound. Threshold: 2 % of
+the step, since steps vary by less (XProf calls 5 % moderately input-bound). In a capture without steps such work must be
+seen three times at one place.`,
 	Limits: `
-Without ranges and operators (nsys without NVTX) host work has no name. Without OS calls (nsys --trace=osrt) a busy
-host looks like one that waits for workers. A loader whose workers are too slow belongs to worker_bound. Work after
-a value read back from the GPU belongs to host_sync, unless a copy to the GPU follows it.`,
+Without ranges, operators and functions (nsys without NVTX and samples) host work has no name, and this rule is silent.
+Without OS calls (nsys --trace=osrt) a busy host looks like one that waits for workers. A loader whose workers are too
+slow belongs to worker_bound.`,
 	Fix: `
 Make batches in background workers, ahead of the step:
 
@@ -50,19 +49,12 @@ const (
 	// minUnnamedShare is the share from which host work is told of that nothing marks as loading: XProf blames "all
 	// other" host time as high from 15 % on, moderate from 3 %.
 	minUnnamedShare = 0.10
-	// minUnnamedSteps is how many steps must show it: what happens once is no loop's habit.
-	minUnnamedSteps = 3
+	// minSeen is how often a capture without steps must show it: what happens once is no loop's habit.
+	minSeen = 3
 )
 
 func checkInputPipeline(c *Case, out *Findings) {
-	for _, s := range c.sites() {
-		if s.idle.share() < minIdleShare || !s.idle.usual() || s.waitsForWorkers() ||
-			c.wholeCapture() && s.n < minUnnamedSteps {
-			continue
-		}
-		if sure, _ := c.waitsForBatches(s); sure > 0 {
-			continue // worker_bound's
-		}
+	for _, s := range c.workSites() {
 		confidence, why := c.loads(s)
 		if confidence == 0 {
 			continue
@@ -77,7 +69,23 @@ func checkInputPipeline(c *Case, out *Findings) {
 	}
 }
 
-// fix names the change that makes the site's work ahead. Where a copy follows, it does so without a range too.
+// workSites is the sites at which the host works, in most steps and long enough for a finding.
+func (c *Case) workSites() []*site {
+	var out []*site
+	for _, s := range c.sites() {
+		if s.idle.share() < minIdleShare || !s.idle.usualFrom(minIdleShare/2*c.StepNs) || s.waitsForWorkers() ||
+			c.wholeCapture() && s.n < minSeen {
+			continue
+		}
+		if sure, _ := c.waitsForBatches(s); sure > 0 {
+			continue // worker_bound's
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// repair names the change that makes the site's work ahead. Where a copy follows, it does so without a range too.
 func (s *site) repair(f *Finding) {
 	if s.rangeName != "" {
 		f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
@@ -99,7 +107,6 @@ type site struct {
 	feeds     int // how often a copy of data to the device follows
 	reads     int // how often a wait for a value precedes
 	sleeps    int // how often the host sleeps in it
-	unnamed   int // how often it lies in no range and no operator
 	longest   []facts.HostPause
 }
 
@@ -135,11 +142,8 @@ func (c *Case) sites() []*site {
 		if reads[p.Last] {
 			x.reads++
 		}
-		if asleep(p) {
+		if c.asleep(p) {
 			x.sleeps++
-		}
-		if 2*c.namelessNs(p) > p.IdleNs {
-			x.unnamed++
 		}
 		x.longest = append(x.longest, p)
 	}
@@ -147,16 +151,6 @@ func (c *Case) sites() []*site {
 		return cmp.Or(cmp.Compare(b.idle.perStep(), a.idle.perStep()), cmp.Compare(a.name, b.name))
 	})
 	return out
-}
-
-// namelessNs is how much of a pause's idle time the host was at work that has no name.
-func (c *Case) namelessNs(p facts.HostPause) int64 {
-	for cause, ns := range p.Names {
-		if c.Facts.CauseText(cause) == facts.CauseHost {
-			return ns
-		}
-	}
-	return 0
 }
 
 // siteOf is the site that a pause belongs to: by its range, else by its loader, else by what the thread issues next.
@@ -188,7 +182,7 @@ func (c *Case) siteOf(p facts.HostPause, byName map[string]*site) *site {
 // waitsForWorkers says whether the host waits in it for others: the affair of worker_bound and host_barrier.
 func (s *site) waitsForWorkers() bool { return s.workers || 2*s.sleeps > s.n }
 
-// loads is how sure it is that the site loads data, and why; 0: it does not.
+// loads is how sure it is that the site loads data, and why; 0: nothing says so.
 func (c *Case) loads(s *site) (confidence float64, why string) {
 	most := func(n int) bool { return 2*n > s.n }
 	switch {
@@ -198,19 +192,30 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 		return 0.95, "its name says that it loads data, and a copy of data to the GPU follows it"
 	case s.rangeName != "" && saysLoading(s.rangeName):
 		return 0.9, "its name says that it loads data"
-	case c.wholeCapture():
-		return 0, "" // a copy ends any work that makes data, at the start of a program too
-	case most(s.feeds) && s.rangeName != "":
-		return 0.75, "a copy of data to the GPU is the first thing that follows it"
-	case most(s.feeds):
-		return 0.7, "a copy of data to the GPU is the first thing that follows it; it is in no range, so it has " +
-			"no name"
-	case s.rangeName != "" || most(s.reads) || !most(s.unnamed) || s.idle.share() < minUnnamedShare:
-		return 0, ""
-	case c.typical() < minUnnamedSteps || 2*s.n > 3*len(c.Steps.Steady()): // more than once a step, by and large
+	case c.wholeCapture() || !most(s.feeds):
 		return 0, ""
 	}
-	return 0.4, "it is in no range and no copy follows it: it may be the next batch, or any other work of the loop"
+	if function := c.loadingCode(s.longest); function != "" {
+		return 0.85, "a copy of data to the GPU follows it, and " + function + " runs in it, whose name says that it loads " +
+			"data"
+	}
+	return 0, ""
+}
+
+// loadingCode is a function that takes a good part of pauses and is named like loading; "" if there is none.
+func (c *Case) loadingCode(pauses []facts.HostPause) string {
+	x := c.codeIn(pauses)
+	for _, code := range x.Code {
+		if float64(code.Ns) < minCodeShare*float64(max(1, x.Ns)) {
+			break
+		}
+		for _, name := range []string{code.Function, code.Called} {
+			if saysLoading(name) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // title is the finding's title as a format for the idle time and the step.

@@ -98,6 +98,12 @@ func (c *Case) loaderOf(p facts.HostPause) (name string, ns int64, workers bool)
 	return name, min(ns, p.IdleNs), workers
 }
 
-// asleep says whether the host spent most of a pause in calls of the operating system: it waited for somebody, it did
-// not work.
-func asleep(p facts.HostPause) bool { return 2*p.OSNs > p.IdleNs }
+// asleep says whether the host waited for somebody for most of a pause, and did not work: it was in calls of the
+// operating system, or, where context switches were recorded, on no CPU.
+func (c *Case) asleep(p facts.HostPause) bool {
+	if 2*p.OSNs > p.IdleNs {
+		return true
+	}
+	off, known := c.Facts.OffCPU(p.Thread, p.Span)
+	return known && 2*off.TotalNs() > p.LenNs()
+}

@@ -10,7 +10,7 @@ import (
 var memsetBound = Rule{
 	ID:    "memset_bound",
 	Title: "Memset-bound: the GPU clears memory instead of computing",
-	Since: "0.4",
+	Since: "0.3",
 	Needs: []Need{needWork},
 	Doc: `
 Memsets take 10 % of the step or more with nothing else on the GPU: whole buffers are set to zero before each use, of

@@ -10,7 +10,7 @@ import (
 var mostlyOutside = Rule{
 	ID:       "mostly_outside",
 	Title:    "Most of the recording lies outside what is judged: start-up, preparation, the end",
-	Since:    "0.4",
+	Since:    "0.3",
 	Standing: CostsElse,
 	Needs:    []Need{needWork, needCalls},
 	Doc: `

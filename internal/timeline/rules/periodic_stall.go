@@ -28,7 +28,9 @@ three robust standard deviations. The cause is looked for in what has a name and
 of the user, else of the framework, else an operator, else kernels. All stalls together must cost 2 % of the mean
 step. Where the GPU works longer in the long steps with the same kernels, batches differ, and the rule is silent.`,
 	Limits: `
-The rule needs 4 steps, and a capture long enough to hold a stall: a checkpoint every 1,000 steps is in no short
+A run of long steps at the beginning or the end is a start or an end, and one or two long steps do not stand out among
+steps that are not alike anyway (three robust standard deviations are more than half of the median): the rule is silent.
+It needs 4 steps, and a capture long enough to hold a stall: a checkpoint every 1,000 steps is in no short
 capture. A single long step is reported only if something with a name ran in it, and not at the edge of the capture,
 where the profiler itself works. Stalls at no fixed distance, or fewer than three, say little of how often they come
 in a long run: the lower bound of the gain, by which it is ranked as high or low, is that of so many chance events.
@@ -57,7 +59,7 @@ func checkPeriodicStall(c *Case, out *Findings) {
 	}
 	stalls := c.stalls()
 	var which []int
-	median, _ := medianAndSpread(steps)
+	median, spread := medianAndSpread(steps)
 	excess := 0.0
 	for i, s := range steps {
 		if stalls[i] {
@@ -66,8 +68,8 @@ func checkPeriodicStall(c *Case, out *Findings) {
 		}
 	}
 	atMost := excess * c.PerStep
-	if len(which) == 0 || atMost < minIdleShare*c.StepNs || len(which) == 1 &&
-		(which[0] == 0 || which[0] == len(steps)-1) {
+	if len(which) == 0 || atMost < minIdleShare*c.StepNs || atEdge(which, len(steps)) ||
+		len(which) < minPeriods && !alikeSteps(median, spread) {
 		return
 	}
 	ran := c.onlyIn(stalls)
@@ -82,6 +84,17 @@ func checkPeriodicStall(c *Case, out *Findings) {
 	}
 	c.addStalls(out, which, median, atMost, ran)
 }
+
+// atEdge says whether the marked steps are one run at the beginning or the end of those looked at: a start, or the
+// profiler's own work.
+func atEdge(which []int, n int) bool {
+	last := len(which) - 1
+	return which[last]-which[0] == last && (which[0] == 0 || which[last] == n-1)
+}
+
+// alikeSteps says whether steps are so much alike, by the median of their lengths and of the distances from it, that a
+// long one stands out: what is usual among them is less than what a stall is longer by.
+func alikeSteps(median, spread float64) bool { return stallSpread*spread <= stallExcess*median }
 
 // addStalls adds the finding.
 func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran stranger) {
@@ -103,7 +116,7 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 		}
 		rows = append(rows, row)
 	}
-	f := out.Add(confidence, atMost, "%s stalls for %s: %s of the mean step of %s", howOften(which, len(steps)), what,
+	f := out.Add(confidence, atMost, "%s %s for %s: %s of the mean step of %s", howOften(which, len(steps)), stallVerb(which), what,
 		ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%d of %d steps are far longer than the others", len(which), len(steps)), rows...)
 	switch {
@@ -120,7 +133,7 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))
 	}
 	f.Repair(c.evenSteps(which))
-	if len(which) < minPeriods || periodOf(which) == 0 {
+	if len(which) < minPeriods || periodOf(which) <= 1 {
 		f.Occasions = len(which)
 	}
 }
@@ -190,6 +203,14 @@ func inWords(cause string) string {
 	return name
 }
 
+// stallVerb is the verb for what howOften says.
+func stallVerb(which []int) string {
+	if len(which) < 2 || periodOf(which) > 1 {
+		return "stalls"
+	}
+	return "stall"
+}
+
 // howOften says which of n steps are meant: "Every 8th step", "2 of 16 steps".
 func howOften(which []int, n int) string {
 	if len(which) < 2 {
@@ -197,6 +218,8 @@ func howOften(which []int, n int) string {
 	}
 	period := periodOf(which)
 	switch {
+	case period == 1:
+		return fmt.Sprintf("%d of %d steps in a row", len(which), n)
 	case period == 0:
 		return fmt.Sprintf("%d of %d steps", len(which), n)
 	case period%10 == 1 && period%100 != 11:

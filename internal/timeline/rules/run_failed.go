@@ -10,7 +10,7 @@ import (
 var runFailed = Rule{
 	ID:       "run_failed",
 	Title:    "The run failed, or never came to its work",
-	Since:    "0.4",
+	Since:    "0.3",
 	Standing: CostsElse,
 	Doc: `
 What a profile of such a run says of time is true of the part that ran, and nothing of the program. The rule looks at

@@ -14,6 +14,9 @@ type memo struct {
 	starved *starvation
 	waits   []wait
 	copies  []copied
+	peers   []copied
+	few     *fewSum
+	sleeps  map[string]*tally
 
 	excess     *excessCost
 	excessDone bool
@@ -139,10 +142,14 @@ func (t *tally) share() float64 { return t.perStep() / max(1, t.c.StepNs) }
 
 // usual says whether at least half of the steps that are no stalls have some of it: what a loop does, not what
 // happens to it.
-func (t *tally) usual() bool {
+func (t *tally) usual() bool { return t.usualFrom(0) }
+
+// usualFrom is usual of those steps that have more than least of it: else one step could make a mean that no other
+// shows.
+func (t *tally) usualFrom(least float64) bool {
 	n := 0
 	for i, v := range t.byStep {
-		if v > 0 && !t.c.stalls()[i] {
+		if v > least && !t.c.stalls()[i] {
 			n++
 		}
 	}

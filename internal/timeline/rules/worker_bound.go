@@ -18,8 +18,8 @@ one: the workers, or the transfer from them, are the limit.
 
 The host waits rather than works if it is in a range of a DataLoader with workers (PyTorch's
 _MultiProcessingDataLoaderIter), or if operating system calls (poll, select, read, a semaphore or condition) take
-most of the pause and the pause is in a range named like loading, or a copy to the GPU follows it. Where neither is
-recorded, the durations of a loading range decide: a range that makes its batches takes about as long each time; one
+most of the pause, or context switches show the thread on no CPU for most of it, and the pause is in a range named like
+loading. Sleep that no name calls loading belongs to os_wait and host_asleep. Where neither is recorded, the durations of a loading range decide: a range that makes its batches takes about as long each time; one
 that takes them from a queue takes almost nothing while the queue lasts, so that two or more take ten times as long as
 others, of which there are two and more than one in eight (the call that ends an epoch takes nothing either).
 
@@ -46,6 +46,12 @@ With twice the workers the wait is as long: their source (disk, network, a lock)
 	Check: checkWorkerBound,
 }
 
+// otherWorkers is the fix where no DataLoader is seen.
+const otherWorkers = `
+Have what the host waits for ready before it asks: more threads or processes that prepare it, a deeper queue between them
+and this thread, or a request that is sent before the GPU works on the item before. See what the others do meanwhile
+(lacuna record --sample, nsys profile --sample=process-tree), since this capture shows only that the host waits.`
+
 // minWaits is in how many steps the loop must wait: once is an accident.
 const minWaits = 2
 
@@ -58,6 +64,11 @@ func checkWorkerBound(c *Case, out *Findings) {
 		}
 		f := out.Add(confidence, perStep, "The GPU waits %s of %s per step for batches that loader workers have "+
 			"not finished", ms(perStep), ms(c.StepNs))
+		if !s.workers {
+			f.Title = fmt.Sprintf("The GPU waits %s of %s per step while the host waits in %s", ms(perStep), ms(c.StepNs),
+				s.rangeName)
+			f.Fix = otherWorkers
+		}
 		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host waits "+
 			"%s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
 			c.pauseRows(s.longest, 3)...)
@@ -72,10 +83,8 @@ func (c *Case) waitsForBatches(s *site) (confidence float64, why string) {
 	switch {
 	case s.workers:
 		return 0.9, "a DataLoader with workers has no batch ready"
-	case 2*s.sleeps > s.n && 2*s.feeds > s.n:
-		return 0.75, "the host sleeps in operating system calls, then copies data to the GPU"
 	case 2*s.sleeps > s.n && loads:
-		return 0.75, "its name says that it loads data, and the host sleeps in operating system calls in it"
+		return 0.75, "its name says that it loads data, and the host sleeps in it"
 	case 2*s.sleeps > s.n || !loads && 2*s.feeds <= s.n:
 		return 0, ""
 	}
