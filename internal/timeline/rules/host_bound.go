@@ -18,8 +18,9 @@ var hostBound = Rule{
 	Needs: []Need{needWork, needCalls},
 	Doc: `
 The GPU has nothing queued while the thread that feeds it works: it is in no CUDA call and in no call of the operating
-system, context switches, where recorded, show it on a CPU (else see host_asleep), and no known fault explains it. The rule names what takes most of that time, by the innermost range of the
-program or, failing that, the operator; where neither is recorded it says so, and how to record more.
+system, context switches, where recorded, show it on a CPU (else see host_asleep), and no known fault explains it. The
+rule names what takes most of that time, by the innermost range of the program or, failing that, the operator; where
+neither is recorded it says so, and how to record more.
 
 Threshold: 10 % of the step, less what input_pipeline, host_data, worker_bound, host_barrier, recompilation, host_sync and
 excess_transfer say of it; these must leave more than half, and launching, waiting and
