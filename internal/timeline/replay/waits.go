@@ -16,7 +16,7 @@ func (p *Program) addWaits() {
 	t := p.Facts.Trace
 	kinds := make(map[model.StringID]WaitKind)
 	streamOf := p.syncStreams()
-	records := p.recordCalls()
+	tokens := p.newTokenWaits()
 	laneOf := make(map[facts.Lane]int32)
 	for i, l := range p.Lanes {
 		laneOf[l] = int32(i)
@@ -49,6 +49,7 @@ func (p *Program) addWaits() {
 		if c.Wait == WaitCopy && p.isBig(c) {
 			c.Wait = WaitBigCopy
 		}
+		awaitedNs := int64(minNs)
 		switch c.Wait {
 		case WaitStream:
 			c.WaitOn = lastLane[c.Thread]
@@ -56,11 +57,13 @@ func (p *Program) addWaits() {
 				c.WaitOn = lane
 			}
 		case WaitEvent:
-			if rec, ok := records[c.Row]; ok {
-				c.WaitOn = rec
+			if k := tokens.of(int32(i)); k != none {
+				if rec, ok := p.recordBehind(k); ok {
+					c.WaitOn, awaitedNs = rec, p.endNs(k)
+				}
 			}
 		}
-		p.splitOwn(c, ends.awaited(p, c))
+		p.splitOwn(c, max(awaitedNs, ends.awaited(p, c)))
 	}
 }
 
@@ -221,6 +224,3 @@ func (p *Program) syncStreams() map[int32]facts.Lane {
 	}
 	return out
 }
-
-// recordCalls is, by row of the call that waits, the call that recorded the event.
-func (p *Program) recordCalls() map[int32]int32 { return nil }
