@@ -32,7 +32,7 @@ func applyOverlapSchedule(e *replay.Edit, arg string) (int, error) {
 	}
 	serving := e.Facts.Serving(s)
 	waits, blocked := tokenWaits(e), make(map[int32]bool) // steps
-	recorded := make(map[int32]int32) // by step, the call behind which its tokens are there
+	recorded := make(map[int32]int32)                     // by step, the call behind which its tokens are there
 	for _, w := range waits {
 		if int(w.step) < len(serving) && serving[w.step].Waits && !serving[w.step].Ahead {
 			if r := recorder(e, w.call); r >= 0 {
@@ -56,7 +56,7 @@ func applyOverlapSchedule(e *replay.Edit, arg string) (int, error) {
 		}
 	}
 	if 2*len(blocked) <= s.Last-s.First {
-		return 0, &NotAllowedError{Why: fmt.Sprintf("in %d of %d steps only the host blocks until the step's work is "+
+		return 0, &NotAllowedError{Why: fmt.Sprintf("in only %d of %d steps the host blocks until the step's work is "+
 			"done: it works ahead already, or waits in a way that the capture does not show", len(blocked), s.Last-s.First)}
 	}
 	e.Assume("the host reads the tokens of a step while the GPU works on the next")

@@ -145,8 +145,11 @@ func (z *sizing) fit(e *replay.Edit, kind facts.StepKind, n int64) (*sizeFit, er
 	}
 	switch {
 	case n < least || n > most:
-		return nil, &NotAllowedError{Why: fmt.Sprintf("the capture has no %s step of that size; it has %d to %d %s",
-			kind, least, most, z.what)}
+		has := fmt.Sprintf("%d to %d %s", least, most, z.what)
+		if least == most {
+			has = fmt.Sprintf("%d %s in each", least, z.what)
+		}
+		return nil, &NotAllowedError{Why: fmt.Sprintf("the capture has no %s step of that size; it has %s", kind, has)}
 	case len(sizes) < minSizes:
 		return nil, &NotAllowedError{Why: fmt.Sprintf("%d distinct sizes of %s steps are needed, there are %d", minSizes,
 			kind, len(sizes))}
