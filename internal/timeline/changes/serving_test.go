@@ -149,3 +149,50 @@ func TestSizesRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchByContext: where marks say how many tokens requests attend to, both count; and a batch whose requests
+// would attend to more than any step of the capture is refused.
+func TestBatchByContext(t *testing.T) {
+	var b strings.Builder
+	at, sum := int64(0), 0.0
+	const steps = 14
+	gpu := func(n, context int64) int64 { return 50_000 + 3_000*n + 2*context }
+	for i := range int64(steps) {
+		n, context := 9+i%8, (9+i%8)*500+i*i%5*700
+		sum += float64(gpu(10, context*10/n)) / (steps - 1)
+		if i == steps-1 {
+			sum -= float64(gpu(10, context*10/n)) / (steps - 1) // its mark only ends the step before
+		}
+		fmt.Fprintf(&b, "range annotation %d+15000 execute_%d_context_0(sq0sk0sqsq0sqsk0)_generation_%d"+
+			"(sq%dsk%dsqsq%dsqsk%d)\n", at, n, n, n, context, n, context)
+		fmt.Fprintf(&b, "call c%d %d+5000 cudaGraphLaunch\ngraph s7 c%d %d+%d\n", i+1, at+5_000, i+1, at+12_100,
+			gpu(n, context))
+		at += gpu(n, context) + 14_000
+		fmt.Fprintf(&b, "call c%d %d+%d cudaStreamSynchronize\n", 100+i, at-gpu(n, context), gpu(n, context))
+	}
+	p := build(t, b.String())
+	c, _, err := Find("batch:10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.Edit()
+	if _, err := c.Apply(e, "10"); err != nil {
+		t.Fatal(err)
+	}
+	var got float64
+	for i := range e.Works {
+		if w := &e.Works[i]; w.Call >= 0 && e.InWindow(w.Call) {
+			got += float64(w.DurNs) / (steps - 1)
+		}
+	}
+	if math.Abs(got-sum) > 0.001*sum || !strings.Contains(strings.Join(e.Notes, " "), "tokens to attend to") {
+		t.Errorf("steps of 10 take %.0f ns of GPU time, want %.0f; %v", got, sum, e.Notes)
+	}
+	far := p.Edit()
+	for i := range far.Steps.Engine.Each {
+		far.Steps.Engine.Each[i].Context += 90_000 // whatever the batch: 16 requests would attend to more
+	}
+	if _, err := c.Apply(far, "16"); err == nil || !strings.Contains(err.Error(), "would attend to") {
+		t.Errorf("a batch beyond what the capture's steps attend to: %v", err)
+	}
+}
