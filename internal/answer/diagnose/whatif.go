@@ -75,6 +75,7 @@ func ask(k *replay.Pricer, steps *facts.Steps, wanted []string) (*report.WhatIf,
 		GainMs: price.Gain.Ns / 1e6, GainLowMs: price.Gain.LowNs / 1e6, GainHighMs: price.Gain.HighNs / 1e6,
 		Tool: k.Program.Overhead.Name,
 	}
+	out.Serving = serves(e, now, price.Unprofiled)
 	out.CriticalPathMs = perMs(pathOf(k, e))
 	out.Notes = notes(k)
 	return out, nil

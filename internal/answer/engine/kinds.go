@@ -10,6 +10,9 @@ func StepKinds() (out []string) {
 	return out
 }
 
+// Engines is the serving engines whose marks can be asked for, and none.
+func Engines() []string { return append(facts.Engines(), facts.NoEngine) }
+
 // OfKind is opt for an engine's steps of one of StepKinds. size is any batch or number of tokens of the size that is
 // meant; 0: all sizes.
 func OfKind(opt StepOptions, kind string, size int64) StepOptions {

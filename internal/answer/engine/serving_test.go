@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"lacuna/internal/answer/report"
@@ -64,4 +66,35 @@ func ofServe(t *testing.T, l servesim.Load, kind facts.StepKind) *report.Report 
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestServingWhatIf: tokens per second and the time between tokens with another batch are those of a server that runs
+// it.
+func TestServingWhatIf(t *testing.T) {
+	load := servesim.Load{Engine: "sglang", Outputs: 40, Arrive: 2, Chunk: 4096, Graphs: true, Layers: 8,
+		ScheduleNs: 60_000, PrepareNs: 40_000}
+	for i := range 24 {
+		load.Prompts = append(load.Prompts, 100+40*(i%7))
+	}
+	const batch = 12
+	same := load
+	same.Prompts, same.Arrive = slices.Repeat([]int{100}, batch), 0
+	opt := Options{Rank: AllRanks, Steps: OfKind(StepOptions{}, "decode", 0)}
+	x, _, err := Open([]string{serve(t, "load", load)}, opt).WhatIf(context.Background(),
+		[]string{fmt.Sprintf("batch:%d", batch)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ofServe(t, same, facts.KindDecode).Steps.MeanMs
+	s := x.Serving
+	if s == nil || s.Then.Requests != batch || s.Then.ItlMs == nil || s.Then.TokensPerS == nil ||
+		s.Then.PromptPerS != nil {
+		t.Fatalf("serving: %+v of %+v", s, x.Changes)
+	}
+	if itl := s.Then.ItlMs; math.Abs(itl.Value-want) > 0.03*want || itl.Low > want || itl.High < want {
+		t.Errorf("between two tokens %+v ms, takes %v", itl, want)
+	}
+	if got := s.Then.TokensPerS.Value; math.Abs(got-batch*1000/want) > 0.03*got {
+		t.Errorf("%v tokens/s, gives %v", got, batch*1000/want)
+	}
 }

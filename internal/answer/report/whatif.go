@@ -18,7 +18,8 @@ type WhatIf struct {
 	CriticalPathMs map[string]float64 `json:"critical_path_ms"` // of the changed program, without the profiler
 	Unprofiled     Unprofiled         `json:"unprofiled"`
 	Changes        []AppliedChange    `json:"changes"`
-	Notes          []string           `json:"notes"` // what a reader must know of the whole prediction
+	Serving        *WhatIfServing     `json:"serving,omitempty"` // of a serving engine's steps
+	Notes          []string           `json:"notes"`             // what a reader must know of the whole prediction
 }
 
 // Unprofiled is the step without the profiler, before and after.

@@ -76,6 +76,7 @@ unchanged program, and prints them as lines of lacuna.yaml.`,
 			also:    flags.StringArray("also", nil, "also write `FORMAT=FILE`, such as junit=junit.xml"),
 			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
 			kind:    flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32"),
+			marks:   engineFlag(flags),
 			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
 			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
@@ -94,10 +95,10 @@ func checkFormats() []string {
 }
 
 type checkCall struct {
-	baseline, store, config, inconclusive, save, format, location, steps, kind, pattern *string
-	limits, budgets, measures, same, also                                               *[]string
-	force, calibrate                                                                    *bool
-	rank                                                                                *int
+	baseline, store, config, inconclusive, save, format, location, steps, kind, marks, pattern *string
+	limits, budgets, measures, same, also                                                      *[]string
+	force, calibrate                                                                           *bool
+	rank                                                                                       *int
 }
 
 func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
@@ -113,7 +114,7 @@ func (c checkCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := kindOption(*c.kind, &steps); err != nil {
+	if err := kindOption(*c.kind, *c.marks, &steps); err != nil {
 		return err
 	}
 	config, err := readConfig(*c.config)

@@ -60,6 +60,7 @@ the gate for CI is lacuna check.`,
 			format:  flags.String("format", "text", "output `FORMAT`: text, markdown, csv or json"),
 			steps:   flags.String("steps", "", "only steps `A:B`: positions from 0, B excluded, of captures"),
 			kind:    flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32"),
+			marks:   engineFlag(flags),
 			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
 			effect:  flags.String("min-effect", "2%", "ignore changes below `SHARE` of before"),
 			force: flags.Bool("force", false, "compare, and exit with 0, even if GPUs, drivers, libraries or "+
@@ -78,9 +79,9 @@ the gate for CI is lacuna check.`,
 func diffFormats() []string { return []string{"text", "markdown", "csv", "json"} }
 
 type diffCall struct {
-	format, steps, kind, pattern, effect, predicted, kernel *string
-	force                                                   *bool
-	top, rank                                               *int
+	format, steps, kind, marks, pattern, effect, predicted, kernel *string
+	force                                                          *bool
+	top, rank                                                      *int
 }
 
 func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
@@ -99,7 +100,7 @@ func (c diffCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := kindOption(*c.kind, &steps); err != nil {
+	if err := kindOption(*c.kind, *c.marks, &steps); err != nil {
 		return err
 	}
 	whatif, err := readWhatIf(*c.predicted)

@@ -91,8 +91,21 @@ func stepOptions(steps, pattern string) (engine.StepOptions, error) {
 	return opt, nil
 }
 
-// kindOption understands --kind NAME[@SIZE].
-func kindOption(kind string, opt *engine.StepOptions) error {
+// anyEngine is the word of --engine for whichever engine marks steps.
+const anyEngine = "auto"
+
+// engineFlag declares --engine, which says whose marks steps are.
+func engineFlag(flags *pflag.FlagSet) *string {
+	words := append([]string{anyEngine}, engine.Engines()...)
+	return choose(flags, "engine", "steps are the marks of serving `ENGINE`: "+strings.Join(words, ", ")+
+		" (others are left aside; none: steps by other means)", words...)
+}
+
+// kindOption understands --kind NAME[@SIZE] and --engine.
+func kindOption(kind, marks string, opt *engine.StepOptions) error {
+	if marks != anyEngine {
+		opt.Engine = marks
+	}
 	if kind == "" {
 		return nil
 	}

@@ -58,6 +58,7 @@ A terminal shows the verdict on one screen, a pipe or a file the whole report;
 			"removed")
 		pattern := flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/")
 		kind := flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32")
+		marks := engineFlag(flags)
 		rank := optionalInt(flags, "rank", "only rank `N`, if there are several")
 		device := optionalInt(flags, "device", "only GPU `N` (its CUDA number); findings still cover the whole "+
 			"process")
@@ -84,7 +85,7 @@ A terminal shows the verdict on one screen, a pipe or a file the whole report;
 			if err != nil {
 				return err
 			}
-			if err := kindOption(*kind, &stepOpt); err != nil {
+			if err := kindOption(*kind, *marks, &stepOpt); err != nil {
 				return err
 			}
 			opt := engine.ReportOptions{Top: view.rows()}

@@ -53,6 +53,7 @@ capture.
 				"not removed"),
 			pattern: flags.String("step-range", "", "steps are the ranges named `NAME`, or that match /REGEXP/"),
 			kind:    flags.String("kind", "", "a serving engine's steps of `KIND`: decode, or decode@32 for batches of 17 to 32"),
+			marks:   engineFlag(flags),
 			rank:    optionalInt(flags, "rank", "only rank `N`, if there are several"),
 		}
 		return call.run
@@ -65,7 +66,7 @@ type whatifCall struct {
 	list           *bool
 	format         *string
 	steps, pattern *string
-	kind           *string
+	kind, marks    *string
 	rank           *int
 }
 
@@ -84,7 +85,7 @@ func (c whatifCall) run(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := kindOption(*c.kind, &opt); err != nil {
+	if err := kindOption(*c.kind, *c.marks, &opt); err != nil {
 		return err
 	}
 	x, of, err := env.openJob(args, opt, *c.rank).WhatIf(ctx, *c.changes)

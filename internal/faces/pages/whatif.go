@@ -24,6 +24,9 @@ func WhatIf(in report.Input, x *report.WhatIf) *page.Page {
 					Style: page.Green},
 			}})
 	}
+	for _, line := range rateLines(x) {
+		p.Add(page.Gap{}, page.Prose{Text: line})
+	}
 	for _, c := range x.Changes {
 		if !c.Applied {
 			p.Add(page.Gap{}, page.Prose{Hang: 2, Quote: true,

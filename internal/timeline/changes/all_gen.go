@@ -5,6 +5,8 @@ package changes
 // All is every change, by name.
 var All = []*Change{
 	&balanceRanks,
+	&batch,
+	&chunk,
 	&cpu,
 	&cudaGraph,
 	&drop,
@@ -20,6 +22,7 @@ var All = []*Change{
 	&gpu,
 	&overlapComm,
 	&overlapCopies,
+	&overlapSchedule,
 	&packCopies,
 	&pin,
 	&prefetch,

@@ -118,7 +118,7 @@ func TestBadArguments(t *testing.T) {
 	for _, text := range []string{"cpu", "cpu:0", "cpu:x", "cpu:-1", "cpu:NaN", "prefetch", "prefetch:x@0",
 		"prefetch:x@y", "drop-range", "drop-range:(", "drop-syncs:(",
 		"cuda-graph:(", "gpu", "gpu:0", "drop", "drop:(", "scale", "scale:a", "scale:a=0", "scale:(=2", "fuse",
-		"fuse:("} {
+		"fuse:(", "batch", "batch:x", "batch:0", "chunk", "chunk:-1", "overlap-schedule:x"} {
 		c, arg, err := Find(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -19,6 +19,9 @@ type EngineMarks struct {
 	Weak   bool   // they hold iterations and say nothing of them
 	Marks  []EngineMark
 	Note   string // what a reader must know, or ""
+
+	joined map[string]string // engines of which marks lie within another's, and that one: they are one engine
+	others interval.Set      // marks of other engines on the same thread: what is launched in them is none of a step's
 }
 
 // An EngineMark is one of them.
@@ -30,6 +33,7 @@ type EngineMark struct {
 
 	engine  string
 	kernels int64 // launched in it
+	gpuNs   int64 // of what is launched in it
 }
 
 // EngineMarks finds the marks of a serving engine; nil: there are none. Where several threads have some, those in which
@@ -38,13 +42,16 @@ func (f *Facts) EngineMarks() *EngineMarks {
 	return f.kept.engineMarks.of(f, func(f *Facts) *EngineMarks {
 		all, weak := f.markRanges(EngineBatch), false
 		if len(all) == 0 {
-			all, weak = f.markRanges(func(name string) (string, Batch) { return weakMark(name), unknownBatch() }), true
+			all, weak = f.markRanges(weakBatch), true
 		}
 		if len(all) == 0 {
 			return nil
 		}
 		e := &EngineMarks{Weak: weak}
 		f.keepOutermost(e, all)
+		if !weak {
+			e.keepLargest()
+		}
 		if weak && !f.holdsMostWork(e.Marks) {
 			return nil
 		}
@@ -67,7 +74,7 @@ func (f *Facts) markRanges(read func(name string) (string, Batch)) []EngineMark 
 	})
 	var out []EngineMark
 	for i, id := range t.Ranges.Name {
-		if x := judged(id); x.engine != "" {
+		if x := judged(id); x.engine != "" && f.steps.takesEngine(x.engine) {
 			s := interval.Span{StartNs: t.Ranges.StartNs[i], EndNs: t.Ranges.EndNs(i)}
 			open := t.Ranges.DurNs[i] == model.OpenDurNs
 			if open {
@@ -93,6 +100,7 @@ func (f *Facts) keepOutermost(e *EngineMarks, all []EngineMark) {
 		}
 		if n := len(list); n > 0 && m.StartNs < list[n-1].EndNs {
 			if !list[n-1].Open {
+				e.join(list[n-1].engine, m.engine)
 				list[n-1].learn(&m)
 				continue
 			}
@@ -116,13 +124,16 @@ func (f *Facts) keepOutermost(e *EngineMarks, all []EngineMark) {
 		return cmp.Or(cmp.Compare(launched[b], launched[a]), cmp.Compare(covered(b), covered(a)))
 	})
 	e.Marks = byThread[threads[0]]
-	others := 0
+	var others []EngineMark
 	for _, th := range threads[1:] {
-		others += len(byThread[th])
+		others = append(others, byThread[th]...)
 	}
-	if others > 0 {
+	if len(others) > 0 {
 		e.Note = fmt.Sprintf("engine marks on %d threads: the report is on the %d of the thread that launches most "+
-			"GPU time, not on the other %d", len(threads), len(e.Marks), others)
+			"GPU time, not on the other %d", len(threads), len(e.Marks), len(others))
+		if engine := commonest(others); engine != commonest(e.Marks) {
+			e.Note += fmt.Sprintf(", of %s (--engine %s)", engine, engine)
+		}
 	}
 }
 
@@ -161,6 +172,7 @@ func (f *Facts) countKernels(th model.ThreadRow, marks []EngineMark) (ns int64) 
 		k := sort.Search(len(marks), func(k int) bool { return marks[k].EndNs > at })
 		if k < len(marks) && marks[k].Contains(at) {
 			ns += w.EndNs[i] - w.StartNs[i]
+			marks[k].gpuNs += w.EndNs[i] - w.StartNs[i]
 			if w.Kind[i].IsCompute() {
 				marks[k].kernels++
 			}

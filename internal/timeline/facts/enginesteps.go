@@ -156,6 +156,7 @@ func (f *Facts) stepsByEngine(s *Steps, marks *EngineMarks) {
 		f.addEngineStep(s, m, interval.Span{StartNs: edges[0], EndNs: f.lastWorkIn(m.Span, edges[0])}, true, groups)
 	}
 	f.endAtPauses(s)
+	f.endAtOthers(s)
 	for i := range s.All {
 		mark := s.Markers[i]
 		end := mark.EndNs

@@ -22,6 +22,7 @@ type StepOptions struct {
 	// Latest takes the last window of a capture that was switched off and on again, not the one with most steps.
 	Latest bool
 
+	Engine string   // of whose marks steps are: one of Engines; "": of any; NoEngine: of none
 	Kind   StepKind // only an engine's steps of this kind; "": the kind that takes most time
 	Bucket int64    // with Kind: and of this size, as EngineGroup has it; 0: any
 }
@@ -115,6 +116,9 @@ type stepsOrError struct {
 
 // chooseSteps finds steps and looks only at those that opt asks for.
 func (f *Facts) chooseSteps(opt StepOptions) (*Steps, error) {
+	if err := f.checkEngine(opt); err != nil {
+		return nil, err
+	}
 	s := f.findSteps(opt.Range)
 	if opt.Range != nil && (s.Source == StepsPeriodicity || s.Source == StepsNone) {
 		return nil, &StepsError{Asked: "--step-range " + opt.Asked}

@@ -14,8 +14,9 @@ import (
 // compose: each sees what those before it left.
 type Edit struct {
 	*Program
-	Notes []string // what was assumed, in sentences
-	Ranks []*Edit  // of all ranks that are replayed together, this one among them; nil: it is alone
+	Notes  []string // what was assumed, in sentences
+	Serves *Serves  // what steps of a serving engine work on, where a change alters that; nil: as recorded
+	Ranks  []*Edit  // of all ranks that are replayed together, this one among them; nil: it is alone
 }
 
 // Edit begins a set of changes.

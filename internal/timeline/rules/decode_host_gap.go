@@ -70,7 +70,7 @@ func checkDecodeHostGap(c *Case, out *Findings) {
 	f.Because("meanwhile the host: " + g.words())
 	if g.waitsForTokens() {
 		f.Because(fmt.Sprintf("in %d of %d steps the host blocks until the step's work is done", g.waits, g.steps))
-		f.Repair("drop-syncs")
+		f.Repair("overlap-schedule")
 		return
 	}
 	f.Because(fmt.Sprintf("in %d of %d steps the host does not block until the step's work is done", g.steps-g.waits,
