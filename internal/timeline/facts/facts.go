@@ -48,6 +48,7 @@ type kept struct {
 	nestableRanges   lazy[[]int64]
 	opTree           lazy[*OpTree]
 	partRanges       lazy[[]partRange]
+	passCasts        lazy[*PassCasts]
 	passes           lazy[*Passes]
 	projection       lazy[*Projection]
 	rangeClasses     lazy[[]RangeClass]
