@@ -33,6 +33,7 @@ type kept struct {
 	frameworkRanges  lazy[[][]uint32]
 	launching        lazy[launching]
 	clockShifts      lazy[map[uint32]int64]
+	handover         lazy[*handover]
 	hasStreamWaits   lazy[bool]
 	hostCode         lazy[*hostCode]
 	hostThreads      lazy[[]hostThread]

@@ -199,7 +199,9 @@ func (p *passCasts) addedGrads(first, later []int32) []int32 {
 }
 
 // addsToGrad says whether an event is autograd's node that adds to a gradient.
-func addsToGrad(e int32, o *OpTree) bool { return strings.Contains(o.Labels[o.Label[e]], "AccumulateGrad") }
+func addsToGrad(e int32, o *OpTree) bool {
+	return strings.Contains(o.Labels[o.Label[e]], "AccumulateGrad")
+}
 
 type gradKey struct {
 	name model.StringID
