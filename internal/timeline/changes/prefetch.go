@@ -18,7 +18,9 @@ var prefetch = Change{
 (host time of RANGE per step) / WORKERS, which the step cannot be shorter than. Each worker is slower the more cores
 have one, up to 1.3 times as long where all do; more workers than cores count as the number of cores. Without
 WORKERS: as many as it takes to keep up. Where no range marks the work, before-copies means all host work, far
-longer than the thread's usual pause, that ends with a copy of at least 4 KiB to the device.`,
+longer than the thread's usual pause, that ends with a copy of at least 4 KiB to the device. If the host waits there
+instead of working, it is refused, unless CPU samples show another thread of the program at work meanwhile: then it is
+that one's work which the workers do.`,
 	Assumes: "the work does not depend on the step before; workers share cores, caches and memory, but not a lock " +
 		"or a saturated disk",
 	NotWhen: "the work needs the result of the step before, or workers already do it and the loop waits for them",
@@ -69,7 +71,9 @@ func applyPrefetch(e *replay.Edit, arg string) (int, error) {
 	}
 	n, removedNs := dropRanges(e, re, rangeHostOnly)
 	if n == 0 && name == beforeCopies {
-		n, removedNs = dropBeforeCopies(e)
+		if n, removedNs, err = dropBeforeCopies(e); err != nil {
+			return 0, err
+		}
 	}
 	if n == 0 {
 		return 0, ErrNoMatch
@@ -105,25 +109,6 @@ const (
 	// maxQueries is how many calls that issue nothing may stand between the work and the copy: queries and attributes.
 	maxQueries = 64
 )
-
-// dropBeforeCopies takes away host work that is far longer than a usual pause and ends with a copy of data to the
-// device. It returns how often it found some, and the host time, in ns, that went within the steps looked at.
-func dropBeforeCopies(e *replay.Edit) (n int, removedNs int64) {
-	next, usualOf := e.NextOnThread(), usualPause(e)
-	for i := range e.Calls {
-		c := &e.Calls[i]
-		usual := usualOf(c.Thread)
-		if c.Dropped || c.Pred < 0 || c.GapNs <= workOnValue*usual || !uploads(e, int32(i), next) {
-			continue
-		}
-		n++
-		if e.InWindow(int32(i)) {
-			removedNs += c.GapNs - usual
-		}
-		e.DropGap(int32(i), usual)
-	}
-	return n, removedNs
-}
 
 // uploads says whether the first work that a thread issues from a call on is a copy of data to the device.
 func uploads(e *replay.Edit, i int32, next []int32) bool {

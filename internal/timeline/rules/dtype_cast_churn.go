@@ -19,8 +19,11 @@ wider type. Repeats: the program does not train, so its weights are the same in 
 3 tensors in every step; they could be kept in that type. Casts around work in the wider type do not count, nor do
 casts within attention, which fusion removes (unfused_attention).
 
-In training only round trips count: autocast must narrow weights that the optimizer keeps in FP32, and widen their
-gradients. Threshold: 3 % of the step.`,
+In training autocast must narrow weights that the optimizer keeps in FP32, and widen their gradients, once for each
+update. Only round trips count there, and casts of weights that several forward passes of one update make again, as
+loops do that accumulate gradients: autocast forgets what it cast when its context is left. Casts
+are of weights, not of activations, by recorded shapes (that of a linear layer's or convolution's weight), or by the
+sizes of the gradients that backward adds from the second pass on. Threshold: 3 % of the step.`,
 	Limits: `
 Captures do not say whether two kernels work on the same tensor: the rule assumes it for adjacent kernels with equal
 numbers of elements. Casts fused into other kernels (compiled models) are not seen. Input that arrives in FP32 is
@@ -50,14 +53,66 @@ func checkDtypeCastChurn(c *Case, out *Findings) {
 		rows, why = again, "every step repeats these casts, although the program does not train and its weights do "+
 			"not change"
 	}
+	passes := c.Facts.PassCasts()
+	weights := c.inSteps(passes.Again)
+	if c.unionNs(weights) > c.unionNs(rows) {
+		c.weightsAgain(out, passes, weights)
+		return
+	}
 	ns := c.unionNs(rows)
 	if c.shareOfStep(ns) < minWorkShare {
+		if open := c.inSteps(passes.Open); len(weights) == 0 && c.shareOfStep(c.unionNs(open)) >= minWorkShare {
+			out.Cannot(fmt.Sprintf("the forward passes of one update repeat %s per step, %s of %s: of weights, which need "+
+				"one cast per update, or of activations, which need each",
+				several(float64(len(open))*c.PerStep, "cast", "casts"), ms(c.perStep(c.unionNs(open))), ms(c.StepNs)),
+				needShapes.Name, needShapes.Try)
+		}
 		return
 	}
 	f := out.Add(0.85, c.perStep(ns), "Casts between dtypes: %s per step take %s of %s",
 		several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s: %.1f %% of the step", why, 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
 	f.Repair("drop-casts")
+}
+
+// weightsAgain tells of casts of weights that several forward passes of one update make again.
+func (c *Case) weightsAgain(out *Findings, passes *facts.PassCasts, rows []int32) {
+	ns := c.unionNs(rows)
+	if c.shareOfStep(ns) < minWorkShare {
+		return
+	}
+	f := out.Add(0.85, c.perStep(ns), "Weights are cast again in each of %d forward passes per update: %s per step take %s "+
+		"of %s", passes.Passes, several(float64(len(rows))*c.PerStep, "cast", "casts"), ms(c.perStep(ns)), ms(c.StepNs))
+	f.Because(fmt.Sprintf("weights change only with an update, so that one cast of each would serve all its passes; the "+
+		"others take %.1f %% of the step", 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	f.Because("they are weights: " + passes.How)
+	f.Repair("drop-casts")
+	f.Fix = castOnce
+}
+
+// castOnce is the fix of casts that passes of one update repeat.
+const castOnce = `
+Cast the weights once per update, not once per batch. Keep them in 16 bits, and let the optimizer update an FP32 copy
+of them; or run fewer and larger batches per update. Where autocast casts them, it keeps them for as long as its
+outermost context is open, so that one around all batches of an update casts once (check that the loss stays the same):
+
+    with torch.autocast("cuda", torch.bfloat16):
+        for batch in batches_of_this_update:
+            loss = model(batch) / accumulate
+            with torch.autocast("cuda", enabled=False):
+                loss.backward()
+    optimizer.step()`
+
+// inSteps is those of rows that lie within the steps looked at.
+func (c *Case) inSteps(rows []int32) []int32 {
+	window, w := c.Steps.Window(), c.work()
+	var out []int32
+	for _, r := range rows {
+		if window.Contains(w.StartNs[r]) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // roundTrips is the casts that widen a tensor and those that narrow as many elements behind them, with only casts in

@@ -20,11 +20,13 @@ var inputPipeline = Rule{
 The GPU is idle with nothing queued while the thread that feeds it makes the next batch: host work between two CUDA
 calls, longer than the thread's ordinary pauses, in at least half of the steps.
 
-Such work counts as data loading if it is in a DataLoader without workers, or if its range or the functions that run in
-it are named like loading (data, load, batch, input, prefetch, augment, preprocess, tokenize, collate, fetch,
-read). Work that makes data without any of these signs belongs to host_data, other work to host_bound. Threshold: 2 % of
-the step, since steps vary by less (XProf calls 5 % moderately input-bound). In a capture without steps such work must be
-seen three times at one place.`,
+Such work counts as data loading if it is in a DataLoader without workers, or if its range is named like loading
+(data, load, batch, input, prefetch, augment, preprocess, tokenize, collate, fetch, read), or if a copy to the GPU
+follows it and most of it is within a Python function of such a name, of a file such as dataset.py, or __getitem__
+or __next__: the program's own iterator. A function that also runs the model is none. Work that makes data without
+any of these signs belongs to host_data, other work to host_bound. Threshold: 2 % of the step, since steps vary by
+less (XProf calls 5 % moderately input-bound). In a capture without steps such work must be seen three times at one
+place.`,
 	Limits: `
 Without ranges, operators and functions (nsys without NVTX and samples) host work has no name, and this rule is silent.
 Without OS calls (nsys --trace=osrt) a busy host looks like one that waits for workers. A loader whose workers are too
@@ -66,6 +68,9 @@ func checkInputPipeline(c *Case, out *Findings) {
 		f.Because(why)
 		c.becauseOfCode(f, s.longest)
 		s.repair(f)
+		if s.code != "" {
+			f.Fix = ownIterator
+		}
 	}
 }
 
@@ -77,8 +82,8 @@ func (c *Case) workSites() []*site {
 			c.wholeCapture() && s.n < minSeen {
 			continue
 		}
-		if sure, _ := c.waitsForBatches(s); sure > 0 {
-			continue // worker_bound's
+		if sure, _ := c.waitsForBatches(s); sure > 0 || s.takesFrom != "" {
+			continue // worker_bound's, or no work at all
 		}
 		out = append(out, s)
 	}
@@ -91,7 +96,7 @@ func (s *site) repair(f *Finding) {
 		f.Repair("prefetch:" + regexp.QuoteMeta(s.rangeName))
 	}
 	if 2*s.feeds > s.n {
-		f.Repair("prefetch:before-copies")
+		f.Repair("prefetch:" + beforeCopies)
 	}
 }
 
@@ -108,6 +113,12 @@ type site struct {
 	reads     int // how often a wait for a value precedes
 	sleeps    int // how often the host sleeps in it
 	longest   []facts.HostPause
+
+	code      string // the function that makes the batches, where functions say so
+	takesFrom string // "": the host does not wait in it; else the function or thread that says that it does
+	waitsFor  string // "in " that function, "for " that thread
+	maker     bool   // that thread is one of the program, and works while the host waits
+	asked     bool   // takesFrom is known
 }
 
 // sites is the places where long host work delays the device, most idle time first.
@@ -195,27 +206,11 @@ func (c *Case) loads(s *site) (confidence float64, why string) {
 	case c.wholeCapture() || !most(s.feeds):
 		return 0, ""
 	}
-	if function := c.loadingCode(s.longest); function != "" {
-		return 0.85, "a copy of data to the GPU follows it, and " + function + " runs in it, whose name says that it loads " +
-			"data"
+	if function := c.loadingCode(s); function != "" {
+		s.code = function
+		return 0.85, "a copy of data to the GPU follows it, and " + function + " runs for most of it, whose name says that it loads data"
 	}
 	return 0, ""
-}
-
-// loadingCode is a function that takes a good part of pauses and is named like loading; "" if there is none.
-func (c *Case) loadingCode(pauses []facts.HostPause) string {
-	x := c.codeIn(pauses)
-	for _, code := range x.Code {
-		if float64(code.Ns) < minCodeShare*float64(max(1, x.Ns)) {
-			break
-		}
-		for _, name := range []string{code.Function, code.Called} {
-			if saysLoading(name) {
-				return name
-			}
-		}
-	}
-	return ""
 }
 
 // title is the finding's title as a format for the idle time and the step.
@@ -223,6 +218,10 @@ func (s *site) title() string {
 	if s.rangeName != "" {
 		return "The GPU waits %s of %s per step for " + strings.ReplaceAll(s.rangeName, "%", "%%") +
 			", made on the thread that feeds it"
+	}
+	if s.code != "" {
+		return "The GPU waits %s of %s per step for batches that " + strings.ReplaceAll(s.code, "%", "%%") +
+			" makes on the thread that feeds it"
 	}
 	return "The GPU waits %s of %s per step for host work " + strings.ReplaceAll(s.name, "%", "%%")
 }

@@ -17,6 +17,7 @@ type memo struct {
 	peers   []copied
 	few     *fewSum
 	sleeps  map[string]*tally
+	signs   *codeSigns
 
 	excess     *excessCost
 	excessDone bool

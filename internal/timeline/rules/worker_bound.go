@@ -18,16 +18,25 @@ one: the workers, or the transfer from them, are the limit.
 
 The host waits rather than works if it is in a range of a DataLoader with workers (PyTorch's
 _MultiProcessingDataLoaderIter), or if operating system calls (poll, select, read, a semaphore or condition) take
-most of the pause, or context switches show the thread on no CPU for most of it, and the pause is in a range named like
-loading. Sleep that no name calls loading belongs to os_wait and host_asleep. Where neither is recorded, the durations of a loading range decide: a range that makes its batches takes about as long each time; one
-that takes them from a queue takes almost nothing while the queue lasts, so that two or more take ten times as long as
-others, of which there are two and more than one in eight (the call that ends an epoch takes nothing either).
+most of the pause, or context switches show the thread on no CPU for most of it, and the pause is in a range named
+like loading. Sleep that no name calls loading belongs to os_wait and host_asleep.
+
+A copy to the GPU that follows and one of two more signs say the same: a Python function that takes from a queue or
+waits for a lock, a future or a pipe runs for most of the pause; or CPU samples show that the thread hardly runs in
+it while another thread of the program, which calls no CUDA, works. That one makes the data, and its work can be
+given to others.
+
+Where neither is recorded, the durations of a loading range decide: a range that makes its batches takes about as
+long each time; one that takes them from a queue takes almost nothing while the queue lasts, so that two or more
+take ten times as long as others, of which there are two and more than one in eight (the call that ends an epoch
+takes nothing either).
 
 Threshold: 2 % of the step, in two steps or more. Batches of several workers come in bursts, and a loop may wait for
 every fourth only.`,
 	Limits: `
 A trace of the training process does not contain the workers: look there for whether they lack cores, disk or
-network. The gain of more workers cannot be replayed; the wait is the upper bound. Without OS calls (nsys
+network. The gain of more workers is replayed only where a thread of the program is seen at work; else the wait is the upper
+bound. Without OS calls (nsys
 --trace=osrt) and PyTorch's ranges, a loader that reads a shard every N batches looks like one that waits. A few
 steps while a queue fills or drains do not represent a long run: capture after the first few dozen steps.`,
 	Fix: `
@@ -65,14 +74,17 @@ func checkWorkerBound(c *Case, out *Findings) {
 		f := out.Add(confidence, perStep, "The GPU waits %s of %s per step for batches that loader workers have "+
 			"not finished", ms(perStep), ms(c.StepNs))
 		if !s.workers {
-			f.Title = fmt.Sprintf("The GPU waits %s of %s per step while the host waits in %s", ms(perStep), ms(c.StepNs),
-				s.rangeName)
+			f.Title = fmt.Sprintf("The GPU waits %s of %s per step while the host waits %s", ms(perStep), ms(c.StepNs),
+				s.waitsIn())
 			f.Fix = otherWorkers
 		}
 		f.Because(fmt.Sprintf("for %.1f %% of the step the GPU is idle with nothing queued while the host waits "+
 			"%s, in %d of %d steps", 100*perStep/c.StepNs, s.waitsWhere(), steps, len(c.Steps.Steady())),
 			c.pauseRows(s.longest, 3)...)
 		f.Because(why)
+		if s.maker && 2*s.feeds > s.n && 2*s.reads <= s.n {
+			f.Repair("prefetch:" + beforeCopies)
+		}
 	}
 }
 
@@ -83,6 +95,10 @@ func (c *Case) waitsForBatches(s *site) (confidence float64, why string) {
 	switch {
 	case s.workers:
 		return 0.9, "a DataLoader with workers has no batch ready"
+	case c.takesFrom(s) != "" && (loads || 2*s.feeds > s.n):
+		return 0.75, s.takesFrom
+	case s.takesFrom != "":
+		return 0, ""
 	case 2*s.sleeps > s.n && loads:
 		return 0.75, "its name says that it loads data, and the host sleeps in it"
 	case 2*s.sleeps > s.n || !loads && 2*s.feeds <= s.n:
