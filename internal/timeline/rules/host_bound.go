@@ -22,8 +22,8 @@ system, context switches, where recorded, show it on a CPU (else see host_asleep
 rule names what takes most of that time, by the innermost range of the program or, failing that, the operator; where
 neither is recorded it says so, and how to record more.
 
-Threshold: 10 % of the step, less what input_pipeline, host_data, worker_bound, host_barrier, recompilation, host_sync and
-excess_transfer say of it; these must leave more than half, and launching, waiting and
+Threshold: 10 % of the step, less what input_pipeline, host_data, worker_bound, host_barrier, recompilation, host_sync,
+excess_transfer and decode_host_gap say of it; these must leave more than half, and launching, waiting and
 allocating must take less of the waiting than it does.`,
 	Limits: `
 The name of a range says where the time goes, not why. A range around everything names nothing. Host work that the
@@ -76,7 +76,7 @@ func checkHostBound(c *Case, out *Findings) {
 		named = append(named, cause)
 	}
 	atMost := total - c.claimed(out, &inputPipeline, &hostData, &workerBound, &hostBarrier, &recompilation, &hostSync,
-		&excessTransfer, &graphCapture)
+		&excessTransfer, &graphCapture, &decodeHostGap)
 	if len(named) == 0 || atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < all {
 		return
 	}
