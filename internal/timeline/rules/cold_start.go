@@ -33,7 +33,8 @@ var coldStart = Rule{
 	Doc: `
 The first steps of the capture are slower than the later ones beyond their spread, and do what only a start does:
 they load modules, compile, tune, capture graphs or allocate. They are left out of the budget and of every other
-finding, and reported here: they cost once, not in every step.
+finding, and reported here if a tenth of their time or more is beyond that of later steps: they cost once, not in every
+step.
 
 In a capture with one step or none the rule looks at single calls: launches and queries that take a millisecond or
 more. The first call of a process, the first launch of a kernel and the creation of a stream take that long when
@@ -52,8 +53,8 @@ before the first request.`,
 	Check:     checkColdStart,
 }
 
-// minStartShare is the share of a capture without steps, or of its only step, that start-up must take: less is no
-// answer to where its time goes.
+// minStartShare is the share of a capture without steps, of its only step, or of its first steps, that start-up must
+// take: less is no answer to where its time goes.
 const minStartShare = 0.10
 
 func checkColdStart(c *Case, out *Findings) {
@@ -80,6 +81,9 @@ func checkColdStart(c *Case, out *Findings) {
 		if len(rows) < 5 {
 			rows = append(rows, fmt.Sprintf("step %d: %s, %s", x.Index, ms(ns), x.Why))
 		}
+	}
+	if totalNs-float64(len(s.Startup))*c.StepNs < minStartShare*totalNs {
+		return // they load something, and are hardly longer for it
 	}
 	first := "The first step takes"
 	if n := len(s.Startup); n > 1 {
