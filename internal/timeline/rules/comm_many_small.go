@@ -14,10 +14,10 @@ var commManySmall = Rule{
 	Doc: `
 A collective takes some tens of microseconds however little it moves, because ranks must synchronize. Small are
 collectives of under 1 MB where the size is recorded, else those of under 60 µs, counted from the arrival of the
-last rank if the captures of all ranks are given: such short ones count only if they follow one another with no
-computation between. Tensor parallelism has one after each layer, of megabytes over NVLink in as little time, and each
-needs the layer before it. They are worth merging from 8 per step on, if at least half of all collectives are small and
-take 3 % of the step or more.
+last rank if the captures of all ranks are given. They can be merged only if they follow one another with no
+computation between: tensor parallelism has one after each layer, and each needs the layer before it. They are worth
+merging from 8 per step on, if at least half of all collectives are small and these take 3 % of the step or more, without
+the time in which they wait for other ranks or overlap with computation.
 
 The fix saves at most the time of all small collectives per step but one.`,
 	Limits: `
@@ -44,31 +44,40 @@ const (
 
 func checkCommManySmall(c *Case, out *Findings) {
 	rows, inRow := c.commRows(), c.commInRow()
-	var small []int32
-	sized := 0
+	var small []int32 // and next to another
+	sized, all := 0, 0
 	for _, r := range rows {
-		switch bytes := c.commBytes(r); {
-		case bytes > 0 && bytes < smallCommBytes:
-			small = append(small, r)
+		bytes := c.commBytes(r)
+		if bytes >= smallCommBytes || bytes == 0 && c.transferNs(r) >= smallCommNs {
+			continue
+		}
+		if all++; !inRow[r] {
+			continue
+		}
+		if small = append(small, r); bytes > 0 {
 			sized++
-		case bytes == 0 && inRow[r] && c.transferNs(r) < smallCommNs:
-			small = append(small, r)
 		}
 	}
 	perStep := float64(len(small)) * c.PerStep / c.deviceCount()
-	if perStep < minSmallComms || 2*len(small) < len(rows) {
+	if perStep < minSmallComms || 2*all < len(rows) {
 		return
 	}
-	ns := min(c.unionNs(small), c.exposedNs())
+	ns := c.exposedOf(small)
+	if x := c.together(); x != nil {
+		for _, r := range small { // their waiting is no latency
+			ns -= x.own[r]
+		}
+	}
 	if c.shareOfStep(ns) < minWorkShare {
 		return
 	}
-	word, what := "small", "%d of %d collectives are small: under 1 MB"
+	word, what := "small", "%d of %d collectives are small, under 1 MB, and follow one another"
 	switch {
 	case sized == 0:
 		word, what = "short", "%d of %d collectives take under 60 µs and follow one another; their size is not recorded"
 	case sized < len(small):
-		what = "%d of %d collectives are small: under 1 MB, or under 60 µs where the size is not recorded"
+		what = "%d of %d collectives are small, under 1 MB or under 60 µs where the size is not recorded, and follow one " +
+			"another"
 	}
 	f := out.Add(0.7, c.perStep(ns)*(1-1/perStep), "%s %s collectives per step take %s of %s", number(perStep), word,
 		ms(c.perStep(ns)), ms(c.StepNs))
