@@ -88,7 +88,7 @@ var signs = []sign{
 	{"generatewinogradtiles", ClassConvolutionTail},
 	{"convolve", ClassConvolution}, {"_conv_", ClassConvolution}, {"conv2d", ClassConvolution},
 	{"scudnn", ClassConvolution}, {"winograd", ClassConvolution},
-	{"fft2d_", ClassConvolution}, {"_cf32cf32_", ClassConvolution}, // cuDNN's, by Fourier transform
+	{"fft2d_", ClassConvolution}, {"_cf32cf32_", ClassConvolution}, {"gcgemm", ClassConvolution}, // by FFT
 	{"convolution_sm", ClassConvolution},
 	{"fprop", ClassConvolution}, {"dgrad", ClassConvolution}, {"wgrad", ClassConvolution},
 	{"implicit_gemm", ClassConvolution}, {"implicitgemm", ClassConvolution},
@@ -127,7 +127,7 @@ func functionName(low string) string {
 
 // fp32Signs tell products in FP32 on vector units from those on matrix units.
 var fp32Signs = []string{"sgemm", "ffma", "gemmsn_", "simt_s", "scudnn", "_sb_", "_s_b_", "_f32f32_f32f32_f32_",
-	"_cf32cf32_"}
+	"_cf32cf32_", "gcgemm"}
 
 // KindOfKernel reads the name of a kernel, demangled or not.
 func KindOfKernel(name string) KernelKind {

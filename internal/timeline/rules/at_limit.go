@@ -28,7 +28,7 @@ the idle time between steps is not known, and the rule is silent.`,
 	Fix: `
 Nothing in this loop. What is left changes the program:
 
-    lower precision (FP8 by Transformer Engine), a larger batch, fewer layers, or more GPUs`,
+    lower precision where the GPU has it, a larger batch, a smaller model, or more GPUs`,
 	FixC:      `Nothing in this loop.`,
 	Confirm:   `Clocks and power are as high as the GPU allows under this load (nvidia-smi -q -d CLOCK,POWER).`,
 	RefutedBy: `lacuna stats -r op_roofline shows operators with much time far below their roofline.`,

@@ -58,20 +58,33 @@ func checkCommExposed(c *Case, out *Findings) {
 	rows := c.commRows()
 	f := out.Add(0.85, c.perStep(ns), "%s of %s is exposed communication: no computation overlaps it",
 		ms(c.perStep(ns)), ms(c.StepNs))
-	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(ns)), c.kernelRows(rows)...)
+	f.Because(fmt.Sprintf("%s: %.1f %% of the step", c.commShare(), 100*c.shareOfStep(c.exposedNs())),
+		c.kernelRows(rows)...)
 	if groups := c.commGroupRows(x); len(groups) > 0 {
 		f.Because("by process group and operation, with what passes a rank's link one way"+c.linkWords(), groups...)
 	}
 	switch {
 	case x != nil && c.exposedWaits(x) > 0:
-		f.Because(fmt.Sprintf("this is transfer only; another %s per step is waiting for other ranks",
+		f.Because(fmt.Sprintf("of it %s per step is waiting for other ranks, which is not counted above",
 			ms(c.perStep(c.exposedWaits(x)))))
 	case x == nil:
 		f.Because(c.noWaits() + ": how much of it is waiting for other ranks is unknown")
 	}
 	f.Because("longest exposed collectives", c.exposedRows(rows)...)
 	f.Repair("overlap-comm")
+	if c.Steps.Engine != nil {
+		f.Fix = fixServedComm
+	}
 }
+
+// fixServedComm is the fix where a server's ranks add up their parts after each layer: there are no buckets.
+const fixServedComm = `
+With tensor parallelism each layer waits for the sum of the ranks: make the exchange shorter, or have fewer of them.
+
+    one-shot all-reduce through peer memory, fused with the norm behind it (SGLang:
+        --enable-flashinfer-allreduce-fusion; vLLM: leave custom all-reduce on)
+    fewer ranks for each model and more copies of it: --tensor-parallel-size 4 --data-parallel-size 2
+    two batches in turn, so that one computes while the other exchanges (SGLang: --enable-two-batch-overlap)`
 
 // exposedRows names the communication with most time that no computation hides.
 func (c *Case) exposedRows(rows []int32) []string {

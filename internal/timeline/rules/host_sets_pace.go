@@ -32,6 +32,15 @@ kernels.`,
 	Check:     checkHostSetsPace,
 }
 
+// minIssueShare is the share of the host's time from which fewer launches are worth the trouble.
+const minIssueShare = 0.1
+
+// fixBetweenLaunches is the fix where launches take next to nothing.
+const fixBetweenLaunches = `
+Launching takes next to nothing here: what the host does between the launches does. The operators and functions with
+most of the host's time are in the report's tables; move such work to the GPU (device="cuda" where a tensor is made),
+into loader workers, or out of the loop.`
+
 // longLaunchNs is what a launch takes only if it waits: for room in the queue, or for a module to load.
 const longLaunchNs = 1_000_000
 
@@ -79,6 +88,13 @@ func checkHostSetsPace(c *Case, out *Findings) {
 	n := float64(len(launches))
 	f.Because(fmt.Sprintf("that wait is in %s; in all calls that may wait for the GPU the host is for %s",
 		c.Facts.CallName(final), ms(float64(waited))))
-	f.Because(fmt.Sprintf("%s of %s each in the mean, %s in all; the rest of the host's time goes into what comes "+
-		"between them", several(n, "launch", "launches"), ms(float64(inLaunches)/n), ms(float64(inLaunches))))
+	var lengths []int64
+	for _, row := range launches {
+		lengths = append(lengths, t.Calls.DurNs[row])
+	}
+	f.Because(fmt.Sprintf("%s of %s each in the median, %s in all; the rest of the host's time goes into what comes "+
+		"between them", several(n, "launch", "launches"), ms(float64(medianInt(lengths))), ms(float64(inLaunches))))
+	if float64(inLaunches) < minIssueShare*float64(window.LenNs()) {
+		f.Fix = fixBetweenLaunches
+	}
 }

@@ -17,7 +17,7 @@ What a profile of such a run says of time is true of the part that ran, and noth
 three things:
 
 - No kernel ran, although copies or memsets did and no launch is left without its kernel; or all kernels only fill
-  memory: the program was still setting up.
+  memory: the program was still setting up. Where nothing failed and copies take half of the time, they are its work.
 - CUDA calls returned errors that stop a program (illegal address, launch failure, no kernel image and the like), or that
   say that memory is short. Answers such as "not ready" are none.
 - The end of the program's output, where the capture holds it (Nsight Systems keeps it), is an error message.`,
@@ -40,7 +40,6 @@ the line of an illegal access; nvidia-smi shows who else holds memory.`,
 
 func checkRunFailed(c *Case, out *Findings) {
 	x := c.Facts.Failure()
-	setUp := !x.Unwatched && (x.Kernels == 0 || x.Fill != "")
 	fatal := ""
 	var rows []string
 	for _, call := range x.Calls {
@@ -49,11 +48,13 @@ func checkRunFailed(c *Case, out *Findings) {
 			fatal = text
 		}
 	}
+	failed := x.Line != "" || fatal != ""
+	setUp := !x.Unwatched && (x.Kernels == 0 && (failed || !c.mostlyCopies()) || x.Fill != "")
 	var f *Finding
 	switch {
 	case setUp && x.Kernels == 0:
 		f = out.Add(0.9, 0, "No kernel ran: the capture holds %s and nothing else on the GPU", c.otherWork())
-	case setUp && (x.Line != "" || fatal != ""):
+	case setUp && failed:
 		f = out.Add(0.9, 0, "Only kernels that fill memory ran (%s), and copies: the program did not come to its work",
 			shortName(x.Fill))
 	case fatal != "":
@@ -65,7 +66,7 @@ func checkRunFailed(c *Case, out *Findings) {
 	default:
 		return
 	}
-	f.Leads = setUp || fatal != "" || x.Line != ""
+	f.Leads = setUp || failed
 	if x.Line != "" {
 		f.Title += "; its output ends with: " + lineWords(x.Line)
 	}
@@ -74,7 +75,25 @@ func checkRunFailed(c *Case, out *Findings) {
 	}
 	if len(rows) > 0 {
 		f.Because("calls that returned errors", rows...)
+	} else if x.Line != "" {
+		f.Fix = fixByOutput
 	}
+}
+
+// fixByOutput is the fix where no call of the GPU's failed: the program says itself why it ended.
+const fixByOutput = `
+No call to the GPU returned an error: the end of the program's output says why it stopped. Fix that and record again.`
+
+// minCopyWork is the share of the capture from which copies alone are the program's work, as in a measurement of them.
+const minCopyWork = 0.5
+
+// mostlyCopies says whether copies take most of the capture's time.
+func (c *Case) mostlyCopies() bool {
+	var copies int64
+	for _, b := range c.Budgets {
+		copies += b.CopyNs - b.SetNs
+	}
+	return c.shareOfStep(copies) >= minCopyWork
 }
 
 // maxLine is how much of a line of output is shown.

@@ -122,18 +122,3 @@ func engineCount(e *facts.EngineSteps, is func(s *facts.EngineStep) bool) (n int
 	}
 	return n
 }
-
-// withinSteps cuts what waits have before the first step of an engine that is looked at: it lies outside of all steps,
-// such as the time in which a profiler starts.
-func (c *Case) withinSteps(waits []wait) []wait {
-	if c.Steps.Engine == nil || !c.Steps.Device || c.Steps.First >= c.Steps.Last {
-		return waits
-	}
-	from := c.Steps.All[c.Steps.First].StartNs
-	for i := range waits {
-		if w := &waits[i]; w.StartNs < from && w.EndNs > from {
-			w.StartNs = from
-		}
-	}
-	return waits
-}

@@ -78,8 +78,8 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 	if ratio < minUnitRatio || peak.TF32 == 0 && ratio < minOldRatio {
 		return // it has none: nothing idles
 	}
-	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "FP32 GEMMs take %s of %s; the tensor cores of this %s, up to "+
-		"%.0f times as fast, are idle", ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
+	f := out.Add(0.9, c.perStep(ns)*(1-1/ratio), "FP32 %s take %s of %s; the tensor cores of this %s, up to "+
+		"%.0f times as fast, are idle", c.productWords(rows), ms(c.perStep(ns)), ms(c.StepNs), peak.Name, ratio)
 	f.Because(fmt.Sprintf("%s per step in FP32 on the CUDA cores: %.1f %% of the step; %s peaks at %.0f times the "+
 		"FP32 rate", several(float64(len(rows))*c.PerStep, "kernel", "kernels"), 100*c.shareOfStep(ns), unit, ratio),
 		c.kernelRows(rows)...)
@@ -88,10 +88,49 @@ func checkTensorCoresIdle(c *Case, out *Findings) {
 			"it computes two to four times as much, and may change layout instead", ms(c.perStep(ns))))
 	}
 	f.Repair("tensor-cores")
-	if peak.BF16 == 0 {
+	switch trains := c.Facts.Passes().Trains || c.updates(); {
+	case peak.BF16 == 0 && trains:
 		f.Fix = fixOnlyFP16
+	case peak.BF16 == 0:
+		f.Fix = fixInferFP16
+	case !trains:
+		f.Fix = fixInfer
 	}
 }
+
+// productWords is what most of the time of rows is in.
+func (c *Case) productWords(rows []int32) string {
+	var convolutions, all int64
+	for _, r := range rows {
+		all += c.durNs(r)
+		if c.kind(r).Class == facts.ClassConvolution {
+			convolutions += c.durNs(r)
+		}
+	}
+	switch {
+	case 10*convolutions >= 9*all:
+		return "convolutions"
+	case 10*convolutions >= all:
+		return "GEMMs and convolutions"
+	}
+	return "GEMMs"
+}
+
+// fixInfer is the fix where nothing in the capture trains.
+const fixInfer = `
+Run the model in 16 bits, or let FP32 products use TF32:
+
+    with torch.inference_mode(), torch.autocast("cuda", dtype=torch.bfloat16):
+        out = model(x)                              # or model.bfloat16(), which also halves what weights take
+    torch.set_float32_matmul_precision("high")      # TF32 for what stays in FP32
+    torch.backends.cudnn.allow_tf32 = True`
+
+// fixInferFP16 is that on Volta and Turing.
+const fixInferFP16 = `
+Run the model in float16: the tensor cores of this GPU have neither bfloat16 nor TF32.
+
+    with torch.inference_mode(), torch.autocast("cuda", dtype=torch.float16):
+        out = model(x)                              # or model.half(), which also halves what weights take`
 
 // fixOnlyFP16 is the fix on Volta and Turing, whose tensor cores know neither bfloat16 nor TF32.
 const fixOnlyFP16 = `

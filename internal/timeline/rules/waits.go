@@ -111,6 +111,21 @@ func (c *Case) waits() []wait {
 	return c.memo.waits
 }
 
+// withinSteps cuts what waits have before the first step that is looked at: until then the host waited for work of
+// before, such as a server's prompt ahead of its decode steps, or while a profiler started.
+func (c *Case) withinSteps(waits []wait) []wait {
+	if !c.Steps.Device || c.Steps.First >= c.Steps.Last {
+		return waits
+	}
+	from := c.Steps.All[c.Steps.First].StartNs
+	for i := range waits {
+		if w := &waits[i]; w.StartNs < from && w.EndNs > from {
+			w.StartNs = from
+		}
+	}
+	return waits
+}
+
 // copyKind is the direction of a copy, given by its row of Work.
 func (c *Case) copyKind(row int32) model.CopyKind {
 	return c.Trace.Copies.Kind[c.Facts.Work().Row[row]]
