@@ -212,7 +212,7 @@ func (o *one) topSyncs(n int) []TopSync {
 			continue
 		}
 		if o.steps.Device && o.steps.First < o.steps.Last {
-			s.StartNs = min(s.EndNs, max(s.StartNs, o.steps.All[o.steps.First].StartNs)) // before, it waited for other work
+			s.StartNs = min(s.EndNs, max(s.StartNs, o.steps.All[o.steps.First].StartNs)) // else it waited for other work
 		}
 		name := facts.BaseCallName(t.Strings.Text(t.Calls.Name[row]))
 		if c := copies[row]; c != facts.NoCopy {
