@@ -59,7 +59,7 @@ func because(k *replay.Pricer, f *facts.Facts) map[string]float64 {
 	totals := make(map[facts.Cause]int64)
 	for _, d := range f.Idleness(k.Program.Steps.Window()) {
 		for cause, ns := range d.Causes {
-			if f.CauseText(cause) != facts.CauseGraph { // not the host's to take away
+			if facts.IsHosts(f.CauseText(cause)) { // not the host's to take away
 				totals[cause] += ns
 			}
 		}

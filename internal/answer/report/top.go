@@ -212,7 +212,7 @@ func (o *one) topSyncs(n int) []TopSync {
 			continue
 		}
 		if o.steps.Device && o.steps.First < o.steps.Last {
-			s.StartNs = min(s.EndNs, max(s.StartNs, o.steps.All[o.steps.First].StartNs)) // else it waited for other work
+			s.StartNs = min(s.EndNs, max(s.StartNs, o.steps.All[o.steps.First].StartNs)) // else for other work
 		}
 		name := facts.BaseCallName(t.Strings.Text(t.Calls.Name[row]))
 		if c := copies[row]; c != facts.NoCopy {
@@ -248,7 +248,7 @@ func (o *one) longestGaps(n int) []Gap {
 		row := Gap{Device: g.Device, StartMs: ms(g.StartNs - o.window.StartNs), DurMs: ms(g.LenNs())}
 		cause := o.mainCause(g)
 		row.Cause = o.f.CauseText(cause)
-		if row.Cause != facts.CauseGraph { // else it is nothing that the host does
+		if facts.IsHosts(row.Cause) { // else it is nothing that the host does
 			call, ns := o.f.CallBehind(g, cause.Kind)
 			row.Call, row.CallMs = call, ms(ns)
 			row.Code = o.gapCode(g, cause)

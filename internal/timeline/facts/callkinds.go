@@ -16,7 +16,11 @@ const (
 	CauseHost     = "host"      // host work without a name
 	CauseUnknown  = "unknown"   // no evidence of the host
 	CauseGraph    = "graph"     // between two nodes of one graph that runs: no affair of the host
+	CauseQueued   = "queued"    // the next work was launched already and did not start: no affair of the host either
 )
+
+// IsHosts says whether a cause of idle time, by its key, is something that the host does.
+func IsHosts(cause string) bool { return cause != CauseGraph && cause != CauseQueued }
 
 // BaseCallName is a call's name without the version that nsys appends: cudaLaunchKernel_v7000 is cudaLaunchKernel.
 func BaseCallName(name string) string {
@@ -92,7 +96,7 @@ func (f *Facts) CallCauses() []uint8 {
 
 // plainCauses is the causes that need no name, by number.
 var plainCauses = [...]string{CauseUnknown, CauseSync, CauseAlloc, CauseCopyCall, CauseLaunch, CauseOS, CauseHost,
-	CauseGraph}
+	CauseGraph, CauseQueued}
 
 func causeNumber(cause string) uint8 {
 	for i, c := range plainCauses {

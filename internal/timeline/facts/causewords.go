@@ -65,6 +65,8 @@ var plainWords = [len(plainCauses)]struct{ clause, part, noun string }{
 	causeHost:     {"runs code outside any range", "host code outside any range", "host code outside any range"},
 	causeGraph: {"has a CUDA graph running: gaps between its nodes", "gaps between nodes of a graph",
 		"gaps between nodes of a graph"},
+	causeQueued: {"has launched the next work already, and it starts late", "work that is launched and starts late",
+		"late starts of what is launched"},
 }
 
 // A Phrase is words, and behind them a name out of the capture where there is one.

@@ -27,6 +27,7 @@ const (
 	causeOS
 	causeHost
 	causeGraph
+	causeQueued
 	causeRange
 	causeOp
 )
@@ -79,14 +80,19 @@ func (f *Facts) IdleGaps(b *Budget) []IdleGap {
 	return out
 }
 
-// IdleByHost divides idle time by what the host thread that issued the work which ended the gap was
-// doing at each instant; between two nodes of one graph it is the graph's. The parts sum to the idle time.
+// IdleByHost divides idle time by what the host thread that issued the work which ended the gap was doing at each
+// instant. Between two nodes of one graph it is the graph's, and once the next work is launched that work's, if it
+// starts late. The parts sum to the idle time.
 func (f *Facts) IdleByHost(gaps []IdleGap) map[Cause]int64 {
 	out := make(map[Cause]int64)
 	for _, g := range gaps {
 		if f.inGraph(g) {
 			out[Cause{Kind: causeGraph}] += g.LenNs()
 			continue
+		}
+		if late := f.LateStart(g); late.LenNs() > 0 {
+			out[Cause{Kind: causeQueued}] += late.LenNs()
+			g.EndNs = late.StartNs
 		}
 		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) { out[c] += s.LenNs() })
 	}

@@ -44,6 +44,7 @@ var All = []*Rule{
 	&hostSync,
 	&inputPipeline,
 	&kvCopiesExposed,
+	&lateStarts,
 	&launchBound,
 	&layoutConversion,
 	&loopedOptimizer,
