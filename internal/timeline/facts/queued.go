@@ -1,6 +1,10 @@
 package facts
 
-import "lacuna/internal/base/interval"
+import (
+	"slices"
+
+	"lacuna/internal/base/interval"
+)
 
 // lateNs is how long behind its launch work must start at least, on an idle device, to be called late: a kernel starts
 // 3 to 10 µs behind the call that launches it, a large graph some tens.
@@ -15,8 +19,35 @@ func (f *Facts) LateStart(g IdleGap) interval.Span {
 		return interval.Span{}
 	}
 	late := interval.Span{StartNs: max(g.StartNs, f.Trace.Calls.EndNs(int(w.Call[g.After]))), EndNs: g.EndNs}
-	if late.LenNs() < lateNs {
+	if late.LenNs() < lateNs || f.mayRunUnseen(g) {
 		return interval.Span{}
 	}
 	return late
+}
+
+// mayRunUnseen says whether something was launched, and not recorded, that may have run in a gap: launched behind the
+// call of the work before the gap.
+func (f *Facts) mayRunUnseen(g IdleGap) bool {
+	from := g.StartNs
+	if w := f.Work(); g.Before >= 0 && w.Call[g.Before] != NoCall {
+		from = min(from, f.Trace.Calls.StartNs[w.Call[g.Before]])
+	}
+	unseen := f.unseenLaunches()
+	i, _ := slices.BinarySearch(unseen, from)
+	return i < len(unseen) && unseen[i] < g.EndNs
+}
+
+// unseenLaunches is when calls began that launched something of which no work was recorded, in order.
+func (f *Facts) unseenLaunches() []int64 {
+	return f.kept.unseenLaunches.of(f, func(f *Facts) []int64 {
+		out := []int64{}
+		issued, calls := f.WorkOfCalls(), &f.Trace.Calls
+		for _, l := range f.launchCalls() {
+			if issued[l.call] < 0 && at(calls.Return, int(l.call), 0) == 0 {
+				out = append(out, calls.StartNs[l.call])
+			}
+		}
+		slices.Sort(out)
+		return out
+	})
 }

@@ -14,8 +14,9 @@ var lateStarts = Rule{
 	Doc: `
 The call that launched a kernel or copy had returned, all work before it was done, and yet it started 50 µs later or
 more: the GPU was idle with work in its queue. The host is not the reason. Another process or the display may have the GPU in
-turns of about a millisecond or two, a GPU that slept may be waking up, or the work waits for an event that another
-device or a host function sets. The capture shows none of these.
+turns of about a millisecond or two, Windows may hold launches back to submit them in batches (WDDM), a GPU that slept
+may be waking up, or the work waits for an event that another device or a host function sets. The capture shows none of
+these. Gaps in which launched work may have run that was not recorded do not count.
 
 Threshold: 10 % of the step.`,
 	Limits: `
@@ -25,7 +26,9 @@ is part of the program is named in the evidence where stream waits are recorded,
 See who else uses the GPU, and measure while nobody does:
 
     nvidia-smi                       # other processes? is a display connected?
-    nvidia-smi -q -d COMPUTE,PERFORMANCE`,
+    nvidia-smi -q -d COMPUTE,PERFORMANCE
+
+On Windows, cudaStreamQuery(stream) behind the last launch has it submitted; WSL and TCC mode submit differently.`,
 	Confirm:   `On a GPU of its own the same work starts within some microseconds.`,
 	RefutedBy: `The late work waits for another device of the same program.`,
 	Check:     checkLateStarts,
