@@ -20,6 +20,9 @@ func example(at int64, what string, value []byte) string {
 	return fmt.Sprintf("byte %d: %s (%q)", at, what, value)
 }
 
+// legacyProcess is the process of operators that torch.autograd.profiler exported before Kineto, without a category.
+const legacyProcess = "CPU functions"
+
 // emit makes a row of the event that was read.
 func (p *parser) emit() {
 	p.out.events++
@@ -29,6 +32,12 @@ func (p *parser) emit() {
 			return
 		}
 		p.kind = kindUnknown
+	}
+	if p.kind == kindUnknown && p.ph == 'X' && len(p.inner(p.cat)) == 0 && string(p.inner(p.pid)) == legacyProcess {
+		if p.want.skip[kindOp] {
+			return
+		}
+		p.kind = kindOp
 	}
 	if p.args.to > 0 && p.want.args[p.kind] != 0 { // its kind was not known when they came by
 		p.arguments(int(p.args.from))
