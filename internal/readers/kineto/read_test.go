@@ -349,13 +349,14 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestLegacyOperators: what torch.autograd.profiler exported before Kineto has no categories; its operators are read, and
-// what else has none is counted.
+// TestLegacyOperators: what torch.autograd.profiler exported before Kineto has no categories; its operators are read,
+// and what else has none is counted.
 func TestLegacyOperators(t *testing.T) {
 	const op = `{"name": "aten::mm", "ph": "X", "ts": 136.5, "dur": 184.25, "tid": 1, "pid": "CPU functions", "args": {}}`
-	const gpu = `{"name": "aten::mm", "ph": "X", "ts": 136.5, "dur": 184.25, "tid": 0, "pid": "CUDA functions", "args": {}}`
+	gpu := strings.Replace(op, "CPU", "CUDA", 1)
 	got, err := openBlocks(t, []byte("["+op+", "+op+", "+gpu+"]"), 64)
-	if err != nil || got.Ops.Len() != 2 || got.Ops.DurNs[0] != 184_250 || got.Losses.Count(model.LossUnknownEvent) != 1 {
+	if err != nil || got.Ops.Len() != 2 || got.Ops.DurNs[0] != 184_250 ||
+		got.Losses.Count(model.LossUnknownEvent) != 1 {
 		t.Fatalf("%v: %d operators, %v", err, got.Ops.Len(), got.Losses.All())
 	}
 }
