@@ -13,7 +13,7 @@ type SpeedOfLight struct {
 	// largest of its parts, some of which the profiler hides.
 	SM, Memory           float64
 	SMParts, MemoryParts []Part // what they are the largest of, the largest first; nil: the file does not say
-	Loads                []Load // units whose load is proportional to work, the busiest first
+	Loads                []Load // units, the busiest first; L1Whole is among them where it is the busiest of L1
 	Class                Class  // Unclassified: too little was collected
 	Why                  string // the class in a sentence
 	limiter              Load
@@ -90,6 +90,12 @@ func (k *Kernel) deriveSOL() *SpeedOfLight {
 		}
 	}
 	s.limiter, s.limiterKnown = k.Busiest()
+	if whole, ok := k.L1Whole(); ok {
+		at, _ := slices.BinarySearchFunc(s.Loads, whole, func(l Load, share float64) int {
+			return cmp.Compare(share, l.Share)
+		})
+		s.Loads = slices.Insert(s.Loads, at, Load{L1Whole, whole})
+	}
 	s.Class, s.Why = k.classify(s)
 	return s
 }
@@ -169,6 +175,12 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 		return Launch, fmt.Sprintf("it takes %.1f µs, of which start and end are a large part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
+	whole, _ := k.L1Whole()
+	if known && whole >= peakFrom && whole*nearlyBusiest > most {
+		return MemoryL1, fmt.Sprintf("L1 as a whole is at %s of its peak by the profiler's figure, whose busiest part "+
+			"this report does not show; of what it shows, %s is busiest, at %s", percentText(whole), what.Words(),
+			percentText(most))
+	}
 	if known && most >= limitFrom {
 		return k.classifyBusy(most, what)
 	}
@@ -190,6 +202,10 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	}
 	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom),
 		what.Words(), percentText(most))
+	if whole >= limitFrom {
+		why = fmt.Sprintf("no unit is near its limit (the busiest, L1 as a whole, is at %s of its peak by the profiler's "+
+			"figure; of what this report shows, %s, at %s)", percentText(whole), what.Words(), percentText(most))
+	}
 	if stalls := k.Stalls(); stalls != nil {
 		if words := stalls.Words(); words != "" {
 			why += "; " + words
