@@ -67,7 +67,7 @@ func TestLaunchesAreSummarised(t *testing.T) {
 		t.Fatalf("order is %s", text)
 	}
 	a := r.Kernels[0]
-	if a.Count != 4 || !slices.Equal(a.Launches, []int{0, 2, 3, 5}) || a.Launch != 3 || *a.DurationUs != 25 ||
+	if a.Count != 4 || !slices.Equal(a.Launches, []int{0, 2, 3, 5}) || a.Launch != 3 || *a.DurationUs != 20 ||
 		a.TotalUs != 100 {
 		t.Errorf("a is %+v, %v us", a, *a.DurationUs)
 	}
