@@ -254,8 +254,8 @@ func (k *Kernel) SharedWavefronts() (total, excessive float64, exact, known bool
 	return t, min(max(e, 0), t), false, ok1 && ok2
 }
 
-// Wavefronts is all passes of L1 and shared memory: the share of the pipe x cycles, of which a pass takes one, and two on
-// Turing.
+// Wavefronts is all passes of L1 and shared memory: the share of the pipe x cycles, of which a pass takes one, and two
+// on Turing.
 func (k *Kernel) Wavefronts() (float64, bool) {
 	if v, ok := k.number("l1tex__data_pipe_lsu_wavefronts.sum"); ok {
 		return v, true

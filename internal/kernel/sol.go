@@ -287,6 +287,15 @@ func (r Resource) doesTheWork() bool {
 	return false
 }
 
+// Arithmetic says that the resource is a pipe that computes with floating-point numbers.
+func (r Resource) Arithmetic() bool {
+	switch r {
+	case FMA, FP16, FP64, Tensor:
+		return true
+	}
+	return false
+}
+
 func (k *Kernel) writeShare() float64 {
 	read, write, ok := k.DRAMBytes()
 	v, _ := over(write, ok, read+write, ok)
