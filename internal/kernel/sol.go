@@ -45,9 +45,9 @@ const (
 	// limitFrom is the load from which a unit limits: below it latency does. It is the profiler's own
 	// line; between 0.6 and 0.7 no kernel of the corpus changes sides.
 	limitFrom = 0.6
-	// launchUs is the duration below which start and end of a kernel (2 to 4 us) are a good part of
+	// LaunchUs is the duration below which start and end of a kernel (2 to 4 us) are a good part of
 	// it, so that the loads say little about its work.
-	launchUs = 10
+	LaunchUs = 10
 	// peakFrom is the load that streaming kernels and hand-written arithmetic reach: 0.85 to 0.96 on
 	// six chips, 0.80 being the least; with writes, the bus of DRAM turns around and 0.72 is what is left.
 	peakFrom           = 0.80
@@ -171,7 +171,7 @@ func (p Part) class() Class {
 // classify says what bounds the kernel, and why in a sentence.
 func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	us, timed := k.Microseconds()
-	if timed && us < launchUs {
+	if timed && us < LaunchUs {
 		return Launch, fmt.Sprintf("it takes %.1f µs, of which start and end are a large part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown

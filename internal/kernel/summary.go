@@ -48,7 +48,7 @@ func Summarise(all []*Kernel) []*Summary {
 }
 
 // Launches of the same size do not do the same work where one takes more than otherWork times as long as the next
-// shorter one and launchUs more: loops went over other data, or a recursion is at another depth. The clock explains
+// shorter one and LaunchUs more: loops went over other data, or a recursion is at another depth. The clock explains
 // less: the profiler holds it, and boost over base is 1.1 to 1.9 on the chips seen. So do caches, which it flushes.
 const otherWork = 2
 
@@ -59,7 +59,7 @@ func (s *Summary) apart() []*Summary {
 	part := make(map[*Kernel]int) // those without a time are with the shortest
 	n := 0
 	for i, x := range all {
-		if i > 0 && x.us > otherWork*all[i-1].us && x.us-all[i-1].us > launchUs {
+		if i > 0 && x.us > otherWork*all[i-1].us && x.us-all[i-1].us > LaunchUs {
 			n++
 		}
 		part[x.k] = n
