@@ -35,7 +35,7 @@ func TestClassOfL1(t *testing.T) {
 		why                             string
 		conflicts                       float64
 	}{
-		{"7", "5", "48.4", "97.0", 0.968, MemoryL1, "L1 and shared memory, at 97 %", 0.6},
+		{"7", "5", "48.4", "97.0", 0.968, MemoryL1, "L1 and shared memory, at 97 % of its peak (the profiler's", 0.6},
 		{"8", "6", "48.4", "49.0", 0.484, Latency, "no unit reaches 60 % of its peak (the busiest, L1 and shared", 0.3},
 		{"12", "0", "11.0", "97.0", 0.11, MemoryL1, "L1 as a whole is at 95 %", 0.3},
 		{"12", "0", "11.0", "62.0", 0.11, Latency, "the busiest, L1 as a whole, is at 61 %", 0.3},

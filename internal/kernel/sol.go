@@ -236,6 +236,9 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 		return class, why
 	}
 	why := fmt.Sprintf("the busiest unit is %s, at %s of its peak", what.Words(), percentText(most))
+	if what == L1 && k.wavefrontClocks() > 1 {
+		why += " (the profiler's memory figure shows half of it on this chip)"
+	}
 	from := peakFrom
 	if what == DRAM && k.writeShare() >= writesMatter {
 		from = peakFromWithWrites

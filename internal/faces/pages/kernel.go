@@ -26,7 +26,8 @@ func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Pa
 	}
 	if s := r.Short; s != nil {
 		p.Add(page.Section{Title: page.T("Many short launches"), Level: 1, Blocks: []page.Block{
-			page.Prose{Text: page.Sentence(page.T(s.Why))}, page.Prose{Text: page.T(strings.ReplaceAll(s.Fix, "\n", " "))}}})
+			page.Prose{Text: page.Sentence(page.T(s.Why))},
+			page.Prose{Text: page.T(strings.ReplaceAll(s.Fix, "\n", " "))}}})
 	}
 	some := firstKernels(r, d.Top)
 	shared := sharedLacks(some, d)
