@@ -73,6 +73,10 @@ func (c *Clocks) Words() string {
 	if c.Locked {
 		held = "the profiler held the SMs at"
 	}
+	if timeText(c.AtBoostUs) == timeText(c.Us) {
+		return fmt.Sprintf("%s %.2f of %.2f GHz, which costs it nothing: DRAM sets its time", held, c.SMHz.Value/1e9,
+			c.SMMostHz.Value/1e9)
+	}
 	return fmt.Sprintf("%s %.2f of %.2f GHz: at full clock the kernel would take about %s instead of %s",
 		held, c.SMHz.Value/1e9, c.SMMostHz.Value/1e9, timeText(c.AtBoostUs), timeText(c.Us))
 }

@@ -8,10 +8,11 @@ import (
 // A Resource is a hardware unit whose load is a share of what it can sustain.
 type Resource string
 
-// The resources. All of them count something that grows in proportion to the work, so that a share
+// The resources. All but L1Whole count something that grows in proportion to the work, so that a share
 // may be scaled: half of the bytes is half of the share. That is why lts__throughput and
 // l1tex__throughput are not among them: they are the largest of several counters, some hidden, and
-// lts__throughput reads 83 to 95 % on every kernel that DRAM limits.
+// lts__throughput reads 83 to 95 % on every kernel that DRAM limits. L1Whole is l1tex__throughput where
+// a hidden part makes it larger than all that is shown: it says how busy L1 is, not by what.
 const (
 	DRAM   Resource = "dram"      // bytes from and to device memory
 	L2     Resource = "l2"        // sectors looked up in L2
@@ -31,6 +32,8 @@ const (
 	FP64   Resource = "fp64"      // double precision pipe
 	Tensor Resource = "tensor"    // matrix pipe
 	XU     Resource = "xu"        // special functions, and conversions with a 64-bit or integer side
+
+	L1Whole Resource = "l1_whole"
 )
 
 const ofPeak = ".avg.pct_of_peak_sustained_elapsed"
@@ -67,7 +70,7 @@ func (r Resource) Level() string {
 		return "dram"
 	case L2, L2Tag, L2Out, L2In:
 		return "l2"
-	case L1, LSUIn, L1Req, L1Fill, Tex:
+	case L1, LSUIn, L1Req, L1Fill, Tex, L1Whole:
 		return "l1"
 	}
 	return "compute"
@@ -93,6 +96,9 @@ func (k *Kernel) Load(r Resource) (float64, bool) {
 		}
 		for _, name := range l.Names {
 			if v, ok := k.percent(name + ofPeak); ok {
+				if r == L1 {
+					v *= k.wavefrontClocks()
+				}
 				return v, true
 			}
 		}
@@ -101,6 +107,47 @@ func (k *Kernel) Load(r Resource) (float64, bool) {
 		return k.dramLoadByBytes()
 	}
 	return 0, false
+}
+
+// wavefrontClocks is the clocks that a wavefront of L1 takes: one, and two on Turing, whose L1 moves half a line a
+// clock (see l1BytesPerClock). The profiler's share of data_pipe_lsu_wavefronts is of one a clock there too, so that it
+// ends at 50 %: of 37 launches on such chips none is above, and where it is 46 to 50 % l1tex__throughput is 92 to 99 %.
+// On 8.0, 8.6 and 9.0 both are equal where nothing else of L1 is busier.
+func (k *Kernel) wavefrontClocks() float64 {
+	if cc, ok := k.Capability(); ok && cc == 75 {
+		return 2
+	}
+	return 1
+}
+
+// L1Whole is the profiler's figure for L1 as a whole, the texture unit included, where it is larger than all parts
+// that the report shows: a hidden part is busier then. On 7.0, 7.5, 8.6 and 12.0 one is twice as busy as the way from
+// L1 to L2; whether it ever limits was not seen.
+func (k *Kernel) L1Whole() (float64, bool) {
+	whole, ok := k.percent("l1tex__throughput" + ofPeak)
+	if !ok { // most sections have it of active cycles only
+		v, ok1 := k.percent("l1tex__throughput.avg.pct_of_peak_sustained_active")
+		active, ok2 := k.number("l1tex__cycles_active.avg")
+		elapsed, ok3 := k.number("l1tex__cycles_elapsed.avg")
+		share, ok4 := over(active, ok2, elapsed, ok3)
+		if !ok4 {
+			share, ok4 = k.ActiveShare()
+		}
+		whole, ok = v*min(share, 1), ok1 && ok4
+	}
+	if !ok {
+		return 0, false
+	}
+	shown := false
+	for _, l := range k.Loads() {
+		if l.Resource.Level() == "l1" {
+			shown = true
+			if l.Share >= nearlyBusiest*whole {
+				return 0, false
+			}
+		}
+	}
+	return whole, shown
 }
 
 // dramLoadByBytes is DRAM's load by the bytes that it moved and the time, for reports of single metrics without its
@@ -180,6 +227,8 @@ func (r Resource) Words() string {
 		return "the FP64 pipe"
 	case Tensor:
 		return "the tensor pipe"
+	case L1Whole:
+		return "L1 as a whole"
 	case XU:
 		return "the XU pipe (special functions and conversions)"
 	}

@@ -182,8 +182,7 @@ func (k *Kernel) shared() *Shared {
 	if needed := total - excessive; needed > 0 {
 		s.Ways = total / needed
 	}
-	cycles, known := k.Cycles()
-	s.OfCycles = share01(over(excessive, true, cycles, known))
+	s.OfCycles = share01(k.WavefrontShare(excessive))
 	return s
 }
 

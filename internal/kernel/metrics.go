@@ -254,15 +254,21 @@ func (k *Kernel) SharedWavefronts() (total, excessive float64, exact, known bool
 	return t, min(max(e, 0), t), false, ok1 && ok2
 }
 
-// Wavefronts is all passes of L1 and shared memory: u.l1 x cycles, one a cycle an SM. Half that a
-// cycle is never assumed: the share's own peak is one on every chip seen.
+// Wavefronts is all passes of L1 and shared memory: the share of the pipe x cycles, of which a pass takes one, and two
+// on Turing.
 func (k *Kernel) Wavefronts() (float64, bool) {
 	if v, ok := k.number("l1tex__data_pipe_lsu_wavefronts.sum"); ok {
 		return v, true
 	}
 	share, ok1 := k.Load(L1)
 	cycles, ok2 := k.Cycles()
-	return share * cycles, ok1 && ok2
+	return share * cycles / k.wavefrontClocks(), ok1 && ok2
+}
+
+// WavefrontShare is the share of L1's time that so many wavefronts take.
+func (k *Kernel) WavefrontShare(wavefronts float64) (float64, bool) {
+	cycles, ok := k.Cycles()
+	return over(wavefronts*k.wavefrontClocks(), true, cycles, ok)
 }
 
 // DRAMBytes is what device memory read and wrote. Writes that are still in L2 when the kernel ends

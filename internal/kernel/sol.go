@@ -13,7 +13,7 @@ type SpeedOfLight struct {
 	// largest of its parts, some of which the profiler hides.
 	SM, Memory           float64
 	SMParts, MemoryParts []Part // what they are the largest of, the largest first; nil: the file does not say
-	Loads                []Load // units whose load is proportional to work, the busiest first
+	Loads                []Load // units, the busiest first; L1Whole is among them where it is the busiest of L1
 	Class                Class  // Unclassified: too little was collected
 	Why                  string // the class in a sentence
 	limiter              Load
@@ -45,9 +45,9 @@ const (
 	// limitFrom is the load from which a unit limits: below it latency does. It is the profiler's own
 	// line; between 0.6 and 0.7 no kernel of the corpus changes sides.
 	limitFrom = 0.6
-	// launchUs is the duration below which start and end of a kernel (2 to 4 us) are a good part of
+	// LaunchUs is the duration below which start and end of a kernel (2 to 4 us) are a good part of
 	// it, so that the loads say little about its work.
-	launchUs = 10
+	LaunchUs = 10
 	// peakFrom is the load that streaming kernels and hand-written arithmetic reach: 0.85 to 0.96 on
 	// six chips, 0.80 being the least; with writes, the bus of DRAM turns around and 0.72 is what is left.
 	peakFrom           = 0.80
@@ -90,6 +90,12 @@ func (k *Kernel) deriveSOL() *SpeedOfLight {
 		}
 	}
 	s.limiter, s.limiterKnown = k.Busiest()
+	if whole, ok := k.L1Whole(); ok {
+		at, _ := slices.BinarySearchFunc(s.Loads, whole, func(l Load, share float64) int {
+			return cmp.Compare(share, l.Share)
+		})
+		s.Loads = slices.Insert(s.Loads, at, Load{L1Whole, whole})
+	}
 	s.Class, s.Why = k.classify(s)
 	return s
 }
@@ -165,10 +171,16 @@ func (p Part) class() Class {
 // classify says what bounds the kernel, and why in a sentence.
 func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	us, timed := k.Microseconds()
-	if timed && us < launchUs {
+	if timed && us < LaunchUs {
 		return Launch, fmt.Sprintf("it takes %.1f µs, of which start and end are a large part", us)
 	}
 	most, what, known := s.limiter.Share, s.limiter.Resource, s.limiterKnown
+	whole, _ := k.L1Whole()
+	if known && whole >= peakFrom && whole*nearlyBusiest > most {
+		return MemoryL1, fmt.Sprintf("L1 as a whole is at %s of its peak by the profiler's figure, whose busiest part "+
+			"this report does not show; of what it shows, %s is busiest, at %s", percentText(whole), what.Words(),
+			percentText(most))
+	}
 	if known && most >= limitFrom {
 		return k.classifyBusy(most, what)
 	}
@@ -190,6 +202,10 @@ func (k *Kernel) classify(s *SpeedOfLight) (Class, string) {
 	}
 	why := fmt.Sprintf("no unit reaches %s of its peak (the busiest, %s, is at %s)", percentText(limitFrom),
 		what.Words(), percentText(most))
+	if whole >= limitFrom {
+		why = fmt.Sprintf("no unit is near its limit (the busiest, L1 as a whole, is at %s of its peak by the profiler's "+
+			"figure; of what this report shows, %s, at %s)", percentText(whole), what.Words(), percentText(most))
+	}
 	if stalls := k.Stalls(); stalls != nil {
 		if words := stalls.Words(); words != "" {
 			why += "; " + words
@@ -220,6 +236,9 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 		return class, why
 	}
 	why := fmt.Sprintf("the busiest unit is %s, at %s of its peak", what.Words(), percentText(most))
+	if what == L1 && k.wavefrontClocks() > 1 {
+		why += " (the profiler's memory figure shows half of it on this chip)"
+	}
 	from := peakFrom
 	if what == DRAM && k.writeShare() >= writesMatter {
 		from = peakFromWithWrites
@@ -266,6 +285,15 @@ func (k *Kernel) busyL2(what Resource, most float64) (Class, string) {
 func (r Resource) doesTheWork() bool {
 	switch r {
 	case DRAM, FMA, FP16, FP64, Tensor, XU:
+		return true
+	}
+	return false
+}
+
+// Arithmetic says that the resource is a pipe that computes with floating-point numbers.
+func (r Resource) Arithmetic() bool {
+	switch r {
+	case FMA, FP16, FP64, Tensor:
 		return true
 	}
 	return false

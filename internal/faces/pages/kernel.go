@@ -24,6 +24,11 @@ func Kernel(r *kernelreport.Report, next []page.Advice, d KernelDetail) *page.Pa
 	if len(r.Kernels) > 1 {
 		p.Add(page.Section{Title: page.T("Kernels"), Level: 1, Blocks: []page.Block{kernelTable(r, d)}})
 	}
+	if s := r.Short; s != nil {
+		p.Add(page.Section{Title: page.T("Many short launches"), Level: 1, Blocks: []page.Block{
+			page.Prose{Text: page.Sentence(page.T(s.Why))},
+			page.Prose{Text: page.T(strings.ReplaceAll(s.Fix, "\n", " "))}}})
+	}
 	some := firstKernels(r, d.Top)
 	shared := sharedLacks(some, d)
 	for i := range some {
@@ -96,13 +101,15 @@ func kernelTable(r *kernelreport.Report, d KernelDetail) page.Table {
 		rows = shortKernelRows
 	}
 	largest := 0.0
-	sizes := false // the same name twice: sizes tell them apart
-	seen := make(map[string]bool)
+	sizes := false // the same name twice: sizes tell them apart, and where they do not, the launch
+	seen, like := make(map[string]string), make(map[string]int)
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		largest = max(largest, k.TotalUs)
-		sizes = sizes || seen[k.Name]
-		seen[k.Name] = true
+		size := launchSize(k)
+		sizes = sizes || seen[k.Name] != "" && seen[k.Name] != size
+		seen[k.Name] = size
+		like[size]++
 	}
 	scale := unit.ScaleOfUs(largest)
 	t := page.Table{
@@ -125,6 +132,9 @@ func kernelTable(r *kernelreport.Report, d KernelDetail) page.Table {
 		name := page.Named(kernelname.Profiled(k.Name))
 		if sizes {
 			name = page.Sayf("%s %s", name, strings.ReplaceAll(dimsWords(k.Grid), " ", ""))
+		}
+		if like[launchSize(k)] > 1 {
+			name = page.Sayf("%s launch %d", name, k.Launch)
 		}
 		row := append([]page.Text{name}, page.Row(unit.FormatCount(int64(k.Count)), "-", "-", shortClass(k.Class), "",
 			"")...)
@@ -150,6 +160,11 @@ func kernelTable(r *kernelreport.Report, d KernelDetail) page.Table {
 		),
 	}
 	return t
+}
+
+// launchSize is what launches have alike unless they do other work.
+func launchSize(k *kernelreport.Kernel) string {
+	return fmt.Sprint(k.Input, k.Name, k.Device, k.Grid, k.Block)
 }
 
 // kernelSection is one kernel in detail.
@@ -209,8 +224,12 @@ func launchWords(k *kernelreport.Kernel) page.Text {
 	switch s := k.Spread; {
 	case s != nil:
 		scale := unit.ScaleOfUs(s.MaxUs)
-		about = append(about, page.Sayf("%d launches of %s to %s; this is launch %d, of median time", k.Count,
-			page.Num(scale.Number(s.MinUs)), page.Num(scale.Number(s.MaxUs)+" "+scale.Symbol), k.Launch))
+		which := "of median time"
+		if k.Count == 2 && scale.Number(s.MinUs) != scale.Number(s.MaxUs) {
+			which = "the shorter one"
+		}
+		about = append(about, page.Sayf("%d launches of %s to %s; this is launch %d, %s", k.Count,
+			page.Num(scale.Number(s.MinUs)), page.Num(scale.Number(s.MaxUs)+" "+scale.Symbol), k.Launch, which))
 	case k.Count > 1:
 		about = append(about, page.Sayf("%d launches; this is launch %d", k.Count, k.Launch))
 	default:

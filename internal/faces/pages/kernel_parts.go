@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"lacuna/internal/base/unit"
@@ -209,7 +210,8 @@ func occupancyWords(o *kernelreport.Occupancy) (out []string) {
 		if *w < 1 {
 			s = fmt.Sprintf("The grid fills %s %% of one wave of blocks", unit.Percent(*w))
 		} else if o.TailPct != nil && *o.TailPct >= 1 {
-			s += fmt.Sprintf("; %s %% of the last one stays empty", unit.Percent(*o.TailPct/100))
+			s += fmt.Sprintf("; %s %% of the last one stays empty, %s %% of all", unit.Percent(math.Ceil(*w)-*w),
+				unit.Percent(*o.TailPct/100))
 		}
 		out = append(out, s+".")
 	}

@@ -69,6 +69,23 @@ func TestKernelLacksOnce(t *testing.T) {
 	pagetest.Check(t, Kernel(r, nil, KernelDetail{Top: 3, Short: true}))
 }
 
+// Many short launches are one finding before the kernels, and launches of one size that did other work are told apart
+// by number.
+func TestKernelsOfManyShortLaunches(t *testing.T) {
+	r := samples.Kernels()
+	r.Kernels = append(r.Kernels[:1:1], r.Kernels[0])
+	r.Kernels[1].Launch = 77
+	r.Short = &kernelreport.ShortLaunches{Why: "50 launches take less than 10 µs each", Fix: "Do more\nin each launch."}
+	p := Kernel(r, nil, KernelDetail{Top: 1})
+	pagetest.Check(t, p)
+	text := textOf(t, p, page.Layout{Width: 100})
+	for _, want := range []string{"Many short launches", "Do more in each launch.", "launch 77 "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q:\n%s", want, text)
+		}
+	}
+}
+
 // A line of a kernel and other resources, with names of strangers.
 func TestKernelAnswersGoldens(t *testing.T) {
 	line := kernelreport.Listing{Name: evil, File: evil, Line: 3,

@@ -57,6 +57,7 @@ func Build(in []*profile.Report, opt Options) (*Report, error) {
 		r.Devices = devices.used
 	}
 	share(r.Kernels)
+	r.Short = shortLaunches(groups)
 	sortKernels(r.Kernels, opt.Sort)
 	return r, nil
 }

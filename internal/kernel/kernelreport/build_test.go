@@ -67,7 +67,7 @@ func TestLaunchesAreSummarised(t *testing.T) {
 		t.Fatalf("order is %s", text)
 	}
 	a := r.Kernels[0]
-	if a.Count != 4 || !slices.Equal(a.Launches, []int{0, 2, 3, 5}) || a.Launch != 3 || *a.DurationUs != 25 ||
+	if a.Count != 4 || !slices.Equal(a.Launches, []int{0, 2, 3, 5}) || a.Launch != 3 || *a.DurationUs != 20 ||
 		a.TotalUs != 100 {
 		t.Errorf("a is %+v, %v us", a, *a.DurationUs)
 	}
@@ -151,5 +151,37 @@ func TestSourcePlaces(t *testing.T) {
 	if _, err := Source([]*profile.Report{sample()}, Options{Launch: -1}, "3"); err == nil ||
 		!strings.Contains(err.Error(), "-lineinfo") {
 		t.Errorf("without lines: %v", err)
+	}
+}
+
+// A report of many short launches says so once: what helps is fewer of them. Not where the time goes elsewhere.
+func TestManyShortLaunches(t *testing.T) {
+	var chain []at
+	for i := range 51 {
+		chain = append(chain, at{[]string{"noise", "ntt", "add"}[i%3], []uint32{2, 2, 200}[i%3], 2 + float64(i%3)})
+	}
+	for _, c := range []struct {
+		more []at
+		want string
+	}{
+		{nil, "51 launches of 3 kernels take less than 10 µs each, 153 µs in all (100 % of the time)"},
+		{[]at{{"long", 500, 100}}, "153 µs in all (60.5 % of the time)"},
+		{[]at{{"long", 500, 200}}, ""},
+	} {
+		r, err := Build([]*profile.Report{reportOf(append(slices.Clone(chain), c.more...)...)}, Options{Launch: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch s := r.Short; {
+		case s == nil && c.want != "" || s != nil && c.want == "":
+			t.Errorf("beside %v: %+v, want %q", c.more, s, c.want)
+		case s != nil && (!strings.Contains(s.Why, c.want) ||
+			!strings.HasSuffix(s.Why, "34 of them have fewer blocks than the GPU has SMs")):
+			t.Errorf("beside %v: %s, want %q", c.more, s.Why, c.want)
+		}
+	}
+	few := reportOf(chain[:9]...)
+	if r, err := Build([]*profile.Report{few}, Options{Launch: -1}); err != nil || r.Short != nil {
+		t.Errorf("of 9 launches: %+v, %v", r.Short, err)
 	}
 }

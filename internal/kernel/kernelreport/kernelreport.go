@@ -17,7 +17,9 @@ type Report struct {
 	Device  Device   `json:"device"`            // the GPU of the first kernel
 	Devices []Device `json:"devices,omitempty"` // all, if kernels ran on more than one kind
 	Kernels []Kernel `json:"kernels"`
-	Capture Capture  `json:"capture"`
+	// many launches too short to tune; nil: they are few, or not most of the time
+	Short   *ShortLaunches `json:"short_launches,omitempty"`
+	Capture Capture        `json:"capture"`
 }
 
 // An Input is a file that was read.

@@ -13,8 +13,8 @@ var busyUnit = Rule{
 	Residual: true,
 	Needs:    []Need{needTime, needDRAM, needIssue},
 	Doc: `
-A unit is used to 60 % or more of its peak while SMs have work, it is not at the 80 % that good kernels reach, and no
-other finding is about what happens inside the kernel. The finding names the unit, what takes its time, and how little
+A unit is used to 60 % or more of its peak while SMs have work, it is not at the 80 % that good kernels reach (of L1 and
+L2 no kernel needs that much: data can be kept nearer), and no other finding is about what happens inside the kernel. The finding names the unit, what takes its time, and how little
 the kernel could take if that unit had nothing to do: what the next one needs. It does not predict a time, since counters
 do not show whether less work would do.`,
 	Limits: `
@@ -43,9 +43,10 @@ computed once and kept, half2 instead of half, tensor cores for what is a produc
 are computed once, polynomials on the FP32 pipe, conversions outside the loop.`},
 	{[]kernel.Resource{kernel.Issue}, `Execute fewer instructions: wider loads and stores (16 bytes per lane), unrolled loops
 with addresses computed once, several results per thread.`},
-	{[]kernel.Resource{kernel.L1, kernel.LSUIn, kernel.L1Req, kernel.L1Fill, kernel.Tex}, `Load and store less often: 16
-bytes per lane and instruction (float4, half8), values that several results need kept in registers, several rows or
-columns per thread, shuffles in the place of shared memory.
+	{[]kernel.Resource{kernel.L1, kernel.LSUIn, kernel.L1Req, kernel.L1Fill, kernel.Tex}, `Load and store less often:
+values that several results need kept in registers (several rows or columns per thread) or in a tile of shared memory, 16
+bytes per lane and instruction (float4, half8), shuffles in the place of shared memory. A product of matrices or a
+convolution is also in a library (cuBLAS, cuDNN, CUTLASS).
 
     uint4 v = reinterpret_cast<const uint4 *>(weights)[i];     // 8 halves at once`},
 	{[]kernel.Resource{kernel.L2, kernel.L2Tag, kernel.L2In, kernel.L2Out}, `Ask L2 less often: whole lines of 128 bytes per
@@ -77,7 +78,8 @@ func checkBusyUnit(c *Case, out *Findings) {
 	}) bool {
 		return slices.Contains(h.units, busiest.id)
 	})
-	if !(share >= limits && share < pipeFull) || at < 0 {
+	level := busiest.id.Level()
+	if !(share >= limits) || share >= pipeFull && level != "l1" && level != "l2" || at < 0 {
 		return
 	}
 	f := out.Add(0.4, "Busy unit: %s, at %s of the peak", busiest.name, percent(share))
@@ -85,17 +87,48 @@ func checkBusyUnit(c *Case, out *Findings) {
 		f.Title += " while SMs have work"
 		f.Because("SMs have work for %s of the time", percent(a))
 	}
-	if len(out.Abstained) == 0 {
-		f.Because("no counter shows that its work is waste: the kernel may be as good as it can be")
-	} else {
+	switch {
+	case len(out.Abstained) > 0:
 		f.Because("whether all of its work is needed was not measured")
+	case level == "l1" || level == "l2":
+		f.Because("no counter shows that its work is waste, but values that are kept nearer take none of it")
+	default:
+		f.Because("no counter shows that its work is waste: the kernel may be as good as it can be")
 	}
 	if next, us := c.without(busiest); us > 0 {
-		f.Because("%s needs %s of %s by itself: less work for %s alone cannot save more than the rest", nameOf(next),
-			usText(us), usText(c.us()), busiest.name)
+		f.Because("for %s alone %s of %s would do: less work for %s cannot save more than the rest", nameOf(next), usText(us),
+			usText(c.us()), busiest.name)
 	}
 	f.Places = c.HotStalls("math_pipe_throttle", "mio_throttle", "lg_throttle", "not_selected")
 	f.Fix = helps[at].fix
+	if work := c.arithmetic(); busiest.id == kernel.Issue && work >= mostlyArithmetic {
+		f.Because("%s of its instructions are arithmetic: the rest is little to save", percent(work))
+		f.Fix = arithmeticFix
+	}
+}
+
+const (
+	// mostlyArithmetic is the share of a kernel's instructions from which others are not what fills its issue slots:
+	// without all of them it would last three quarters of its time at least.
+	mostlyArithmetic = 0.75
+	arithmeticFix    = `Most instructions are the arithmetic itself: only fewer operations or a faster type help, where the
+result tolerates it. Products of matrices run on tensor cores in FP16, and from compute capability 8.0 on in TF32 or BF16
+(in PyTorch: torch.backends.cuda.matmul.allow_tf32, autocast). Without that the kernel is near what it can be.`
+)
+
+// arithmetic is the share of executed instructions that compute with floating-point numbers, tensor cores included.
+func (c *Case) arithmetic() float64 {
+	m := c.Mix()
+	if m == nil {
+		return unknown
+	}
+	sum := 0.0
+	for _, class := range []string{kernel.ClassFP32, kernel.ClassFP16, kernel.ClassFP64, kernel.ClassMatrix} {
+		if v := m.Share(class); v.Known {
+			sum += v.Value
+		}
+	}
+	return sum
 }
 
 // without is the unit that the kernel would wait for if one had nothing to do, and how long.

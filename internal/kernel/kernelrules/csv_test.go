@@ -57,6 +57,8 @@ func agree(t *testing.T, name string, whole, some *kernelrules.Findings) {
 		switch {
 		case f.PredictedUs == 0 && f.Confidence < 0.5 && w != nil: // told, but what could be gained is in the code
 			t.Logf("%s; of the report %.2f, %.1f (%.1f to %.1f)", text, w.Confidence, w.PredictedUs, w.LowUs, w.HighUs)
+		case w == nil && f.Rule.Residual && f.PredictedUs == 0 && len(some.Abstained) > len(whole.Abstained):
+			t.Logf("%s: in the place of what abstains", text) // no more than that a unit is busy
 		case w == nil:
 			t.Errorf("%s: not of the report", text)
 		case f.LowUs > w.PredictedUs || f.HighUs < w.PredictedUs || f.HighUs < w.HighUs*0.99:

@@ -44,6 +44,8 @@ func checkDRAMPeak(c *Case, out *Findings) {
 	if bytes > 0 {
 		f.Because("%s, of which %s are written", bytesText(bytes), percent(writes))
 	}
+	f.Because("only fewer bytes help: a smaller type, or more done with each byte before it is left " +
+		"(several rows at once, the next kernel fused with this one)")
 	out.unsure(f, "whether all of its bytes are needed")
 	f.PredictedUs, f.LowUs, f.HighUs, f.Next = c.us(), c.us(), c.us(), nameOf(kernel.DRAM)
 }

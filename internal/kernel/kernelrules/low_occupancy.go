@@ -25,8 +25,8 @@ The time after the fix falls as occupancy rises to its next limit, down to what 
 Occupancy is a means, not an end: a kernel that is busy with few warps is not reported. Only the author knows
 whether the limit can be lifted (an array in shared memory that is really used).`,
 	Fix: `
-Lift the limit named: request only the shared memory that is used, cap registers, or choose a block size that
-divides the 2,048 (or 1,536) threads per SM:
+Lift the limit named: less shared memory per block (a smaller tile or type; not the device's maximum where less is
+used), fewer registers per thread, or a block size that divides the threads that an SM holds:
 
     kernel<<<grid, 128, bytes_used>>>(...);           // not the device's maximum
     __launch_bounds__(256, 4) __global__ void kernel  // four blocks per SM: at most 64 registers per thread

@@ -88,6 +88,9 @@ func (c *Case) latencyBound() bool {
 	if _, most := c.limiter(); math.IsNaN(most) || math.IsNaN(c.use(kernel.DRAM)+c.use(kernel.Issue)+c.use(kernel.L1)) {
 		return false
 	}
+	if whole, ok := c.L1Whole(); ok && whole >= limits {
+		return false // a part of L1 that is not shown is busy
+	}
 	return !slices.ContainsFunc(resources[:], func(r resource) bool { return c.working(r) >= limits })
 }
 

@@ -36,7 +36,8 @@ const (
 
 func checkConflicts(c *Case, out *Findings) {
 	passes, replays, exact, ok := c.SharedWavefronts()
-	if !ok || passes <= 0 || !(replays/passes >= replaysOfShared) || !(replays/c.cycles() >= replaysOfCycles) ||
+	ofL1 := known(c.WavefrontShare(replays))
+	if !ok || passes <= 0 || !(replays/passes >= replaysOfShared) || !(ofL1 >= replaysOfCycles) ||
 		!c.limitedBy(kernel.L1) {
 		return
 	}
@@ -48,7 +49,7 @@ func checkConflicts(c *Case, out *Findings) {
 	f := out.Add(confidence, "Bank conflicts cause %s of the shared-memory wavefronts", percent(replays/passes))
 	f.Because("%s wavefronts where %s would do: %s per access on average", digits(passes), digits(passes-replays),
 		digits(ways))
-	f.Because("conflicts take %s of the cycles of L1, which is at %s of its peak", percent(replays/c.cycles()),
+	f.Because("conflicts take %s of the cycles of L1, which is at %s of its peak", percent(ofL1),
 		percent(c.use(kernel.L1)))
 	if s := c.stalls("mio_throttle", "short_scoreboard"); s > 0 {
 		f.Because("warps wait for shared memory, or for room in its queue, for %s of their time", percent(s))

@@ -25,7 +25,8 @@ many as fit.`,
 	Limits: `
 A grid can be small because there is no more work: then run several such kernels at once, in streams or a graph. Where
 fewer than one SM in 16 has a block and its threads wait at barriers (the last step of a sum, a sort in one block), few
-blocks may be meant: confidence is 0.4, and the range goes up to no gain. So it is where a warp executes fewer than 200
+blocks may be meant: confidence is 0.4, and the range goes up to no gain; where it was not measured whether they wait, no
+time is predicted. So it is where a warp executes fewer than 200
 instructions: it has no loop to divide. More than 16 times as fast is never assumed. A
 launch that fills more than half of the slots of one wave does not count, unless SMs are idle: registers or shared
 memory limit it then.`,
@@ -57,6 +58,8 @@ const (
 	oneBlockFix = `Divide the problem among blocks, even if its steps depend on each other: tiles of a table that is
 filled along its diagonals run in one block each, a diagonal of tiles per launch, or with a grid-wide barrier between
 (cooperative launch). Or solve many problems in one launch, a block each.`
+	batchFix = `Solve many problems in one launch, a block each. Where one problem is large, give each thread less work and
+launch more blocks, at least one per SM. Several such kernels can run at once, in streams or in a CUDA graph.`
 	matrixFix = `Use smaller tiles, or split the inner dimension (split-K, stream-K), so that each SM has several blocks; a
 larger batch does the same. Compare a library's choice for this size (cublasLt heuristics, the CUTLASS profiler).`
 )
@@ -94,7 +97,13 @@ func checkSmallGrid(c *Case, out *Findings) {
 	spread := grid / sms
 	if spread < atMost { // beyond what any kernel was seen to gain
 		r.low, r.wait, r.high = atMost/2, math.Max(r.wait, atMost), math.Max(r.high, 4*atMost)
-		if c.mix("BAR") > 0 || c.stall("barrier") > 0 {
+		switch {
+		case math.IsNaN(c.mix("BAR")) && c.Stalls() == nil:
+			f.Confidence, f.Fix = fewMeant, batchFix
+			f.Because("no time is predicted: whether there is more to divide was not measured, neither by its instructions " +
+				"nor by what its warps wait for")
+			return
+		case c.mix("BAR") > 0 || c.stall("barrier") > 0:
 			f.Confidence, r.high = fewMeant, 1
 			f.Because("its threads wait for each other at barriers: one that sums up or orders what others left has few " +
 				"blocks by intention, and its work must be divided anew for more")

@@ -10,7 +10,7 @@ var tailEffect = Rule{
 	Doc: `
 Blocks run in waves: as many as fit, then the next. With 1.1 waves the second is nearly empty and takes as long as
 the first. It is a finding with more than one and at most six waves (with more, the tail is under a sixth), when at
-least a fifth of the last wave's slots are empty and SMs are really idle: the mean SM has work for less than 90 % of
+least a fifth of the slots of all waves are empty and SMs are really idle: the mean SM has work for less than 90 % of
 the time.
 
 The time after the fix is what full waves would take, or the SMs' busy time if that is more, plus 5 % for the
@@ -47,7 +47,7 @@ func checkTail(c *Case, out *Findings) {
 	if c.lanes() < lanesWasted {
 		confidence = 0.6 // uneven work: blocks end at different times anyway
 	}
-	f := out.Add(confidence, "Tail effect: %.2f waves of blocks, and the last one leaves %s of the slots empty", waves,
+	f := out.Add(confidence, "Tail effect: %.2f waves of blocks, and the last one leaves %s of all slots empty", waves,
 		percent(1-full))
 	f.Because("%s blocks on %s SMs; %s of the slots of %s waves have a block", digits(c.grid()), digits(c.sms()),
 		percent(full), digits(math.Ceil(waves)))

@@ -1,7 +1,9 @@
 package kernelrules
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"lacuna/internal/kernel"
 )
@@ -89,19 +91,34 @@ func checkUncoalesced(c *Case, out *Findings) {
 	at, most := c.limiter()
 	total, _, _ := c.GlobalSectors()
 	f := out.Add(0.9, "Uncoalesced global accesses: %s of the sectors are not used", percent(exc))
+	again := c.usedBytes() / known(c.L2TexBytes())
+	reused := again >= tilingReuse && slices.Contains(inL1, at)
+	if reused {
+		f.Title = fmt.Sprintf("Uncoalesced global accesses: %s of the requested sectors are asked for more than once", percent(exc))
+		f.Fix = onceFix
+	}
 	f.Because("global loads and stores request %s sectors of 32 bytes; %s would do", digits(total),
 		digits(total*(1-exc)))
 	for _, op := range []struct{ op, words string }{{"ld", "load"}, {"st", "store"}} {
 		if n := c.sectorsPerRequest(op.op); n > 0 {
 			used := c.number("smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".ratio",
 				"smsp__sass_average_data_bytes_per_sector_mem_global_op_"+op.op+".pct")
+			if math.IsNaN(used) {
+				f.Because("%s sectors per warp %s", digits(n), op.words)
+				continue
+			}
 			f.Because("%s sectors per warp %s; %s of the 32 bytes of a sector are used", digits(n), op.words,
 				digits(used))
 		}
 	}
-	if limited {
+	switch {
+	case reused:
+		f.Because("L1 serves them: each byte that comes from L2 is loaded %s times; what it costs is passes of L1, one for "+
+			"each line that a request touches", digits(math.Floor(again)))
+		f.Because("%s is at %s of its peak", nameOf(at), percent(most))
+	case limited:
 		f.Because("%s is at %s of its peak, and moves in proportion to sectors", nameOf(at), percent(most))
-	} else {
+	default:
 		f.Because("warps wait for global memory (Long Scoreboard) for %s of their time, and L2 moves %s for %s "+
 			"that are used", percent(c.stalls("long_scoreboard", "lg_throttle")), bytesText(known(c.L2TexBytes())),
 			bytesText(c.usedBytes()))
@@ -115,6 +132,22 @@ func checkUncoalesced(c *Case, out *Findings) {
 	}
 	c.expect(f, c.coalesced())
 }
+
+// inL1 is what limits a kernel whose excess of sectors does not get behind L1.
+var inL1 = []kernel.Resource{kernel.L1, kernel.LSUIn}
+
+// onceFix is for data that is loaded many times: another layout leaves the loads.
+const onceFix = `Each value is loaded many times: bring it once. Copy a tile to shared memory in rows that neighbouring
+threads read side by side (16 bytes per thread where addresses allow), compute from there, and keep several results per
+thread in registers. A product of matrices or a convolution is also in a library (cuBLAS, cuDNN, CUTLASS). A smaller step:
+let neighbouring threads take neighbouring columns, so that one load of a warp touches few lines.
+
+    __shared__ float b[8][128];
+    for (int k = 0; k < K; k += 8) {
+        load(b, B, k); __syncthreads();                    // side by side: 128 bytes per warp and row
+        for (int i = 0; i < 8; i++) for (c...) acc[c] += a[i] * b[i][x + 16 * c];
+        __syncthreads();
+    }`
 
 // waitsForWaste says that nothing is near its peak because warps wait for accesses most of whose sectors are for
 // nothing: queues fill with the sectors of a few instructions, and DRAM opens rows for single sectors.

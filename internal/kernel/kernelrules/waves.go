@@ -22,3 +22,9 @@ func (c *Case) waveFloor() float64 {
 	}
 	return math.Min(1, v)
 }
+
+// blockCycles is how long a block lives in the mean; unknown without occupancy or waves.
+func (c *Case) blockCycles() float64 {
+	clock := c.number("sm__cycles_active.avg", "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.max")
+	return clock * c.achieved() / c.theoretical() / c.waves()
+}
