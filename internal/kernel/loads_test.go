@@ -14,6 +14,7 @@ kernel k grid=1000,1,1 block=256,1,1
 gpu__time_duration.sum 1000000
 gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed 2.0
 sm__issue_active.avg.pct_of_peak_sustained_elapsed 16.0
+gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed %wavefronts
 lts__t_sectors.avg.pct_of_peak_sustained_elapsed 5.0
 l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed %wavefronts
 l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed 31.0

@@ -236,7 +236,8 @@ func (k *Kernel) classifyBusy(most float64, what Resource) (Class, string) {
 		return class, why
 	}
 	why := fmt.Sprintf("the busiest unit is %s, at %s of its peak", what.Words(), percentText(most))
-	if what == L1 && k.wavefrontClocks() > 1 {
+	said, known := k.percent("gpu__compute_memory_throughput"+ofPeak, "gpu__compute_memory_request_throughput"+ofPeak)
+	if what == L1 && known && said <= most/k.wavefrontClocks()/nearlyBusiest && k.wavefrontClocks() > 1 {
 		why += " (the profiler's memory figure shows half of it on this chip)"
 	}
 	from := peakFrom
