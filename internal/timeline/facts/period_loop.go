@@ -78,12 +78,17 @@ func (f *Facts) workWithin(span interval.Span) (inside, all int64) {
 // that does it once may be the whole run, and one within another of its name was not closed. pass says which
 // module or update it is.
 func (f *Facts) heldByRange(calls []int32) (held bool, pass string) {
-	t := f.Trace
 	starts := make(map[model.ThreadRow][]int64)
 	for _, c := range calls {
-		th := t.Calls.Thread[c]
-		starts[th] = append(starts[th], t.Calls.StartNs[c])
+		th := f.Trace.Calls.Thread[c]
+		starts[th] = append(starts[th], f.Trace.Calls.StartNs[c])
 	}
+	return f.heldOn(starts)
+}
+
+// heldOn is heldByRange of pieces that begin on threads at times.
+func (f *Facts) heldOn(starts map[model.ThreadRow][]int64) (held bool, pass string) {
+	t := f.Trace
 	holds := func(th model.ThreadRow, startNs, endNs int64) bool {
 		at := starts[th]
 		i, _ := slices.BinarySearch(at, startNs)
