@@ -25,7 +25,7 @@ func (f *Facts) isLoop(p *period, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || !f.coversWork(p) {
+	if !distinct || !f.coversWork(p) || f.isBrief(p, p.window(f)) {
 		return false
 	}
 	held, pass := f.heldByRange(calls)
@@ -52,9 +52,7 @@ func (f *Facts) edgeCalls(p *period) (calls []int32, distinct bool) {
 
 // coversWork says whether the pieces hold enough of the capture's GPU work.
 func (f *Facts) coversWork(p *period) bool {
-	starts := f.startsAt(p)
-	window := interval.Span{StartNs: starts[0], EndNs: starts[len(starts)-1]}
-	return f.WorkShare(window) >= minCovered
+	return f.WorkShare(p.window(f)) >= minCovered
 }
 
 // WorkShare is how much of the capture's GPU work lies within span, by the sum of durations.
