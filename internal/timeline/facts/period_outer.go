@@ -8,7 +8,8 @@ import (
 // Loops within loops: each turn of an outer loop goes through batches, and these are turns of an inner one. Where the
 // inner loop is interrupted again and again after equally many turns, its runs are what repeats, and what comes between
 // them belongs to each turn. But the batches of a training are its steps, however often an evaluation interrupts them:
-// the weights are updated in each. And where runs are few and long, it is the inner loop that the capture shows more of.
+// the weights are updated in each. And where runs are few and long, it is the inner loop that the capture shows more
+// of.
 
 // minEven is the share of the runs that must have as many turns as the usual one, or one more or less: the first and
 // the last of a run may be unlike the others.
