@@ -104,7 +104,12 @@ func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32,
 			}
 		}
 		switch {
-		case best != nil && (f.hostIsIn(best) || f.updatesIn(best) == best.pieces()):
+		case best != nil && f.updatesIn(best) == best.pieces():
+			return best
+		case best != nil && f.hostIsIn(best):
+			if turns := f.innerTurns(best, len(at), seen); turns != nil {
+				return turns
+			}
 			return best
 		case best != nil:
 			inner = best
