@@ -26,8 +26,8 @@ import (
 //
 // Where the streams of a device take turns, their kernels are one sequence (period_lanes.go). Where none of this finds
 // steps, the calls do (period_calls.go), or kernels in a row (period_rows.go), or runs of pieces (period_runs.go,
-// period_outer.go); where nothing of the GPU was recorded, what a host thread does (period_host.go). A loop that is next
-// to nothing of what follows it is none (period_brief.go).
+// period_outer.go); where nothing of the GPU was recorded, what a host thread does (period_host.go). A loop that is
+// next to nothing of what follows it is none (period_brief.go).
 const (
 	minPeriods     = 3
 	minPeriodWork  = 3    // kernels in a step; a loop of one or two kernels has no shape to recognise

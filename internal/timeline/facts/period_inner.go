@@ -4,10 +4,11 @@ package facts
 // what lies between two of them seems to be the step. Layers of a model look the same, but for what a model has before
 // and behind them: that reads or writes all activations, and takes time.
 const (
-	// maxOwn is the share of an outer turn's GPU work that is not in the inner turns, at most: a thousandth is less than
-	// what reads the output of one of a hundred layers once.
+	// maxOwn is the share of an outer turn's GPU work that is not in the inner turns, at most: less than what a model
+	// with tens of layers has in front of them and behind.
 	maxOwn = 0.001
-	// minInnerTurns is how many inner turns there must be: more than the equal blocks or passes in a row of most models.
+	// minInnerTurns is how many inner turns there must be: more than the equal blocks or passes in a row of most
+	// models.
 	minInnerTurns = minRun
 )
 

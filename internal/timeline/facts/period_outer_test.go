@@ -19,7 +19,8 @@ func TestOuterTurns(t *testing.T) {
 		})
 	}
 	for _, test := range []struct{ name, events, want, note string }{
-		{"batches of an outer loop", turns(14, 10, "search", "norms"), "periodicity 13x1.0", "each holds about 9 turns"},
+		{"batches of an outer loop", turns(14, 10, "search", "norms"), "periodicity 13x1.0",
+			"each holds about 9 turns"},
 		{"batches that update the weights", turns(14, 10, "gemm", "adam_step"), "periodicity 9x0.1", "13 other loops"},
 		{"a few long runs", turns(6, 10, "search", "norms"), "periodicity 9x0.1", "5 other loops"},
 	} {

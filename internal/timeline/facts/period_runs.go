@@ -127,7 +127,8 @@ func (f *Facts) loopRuns(p *period, seen []int32) []run {
 			out = append(out, r)
 		}
 	}
-	if _, allNs := f.workWithin(interval.Span{}); float64(workNs) < minCovered*float64(allNs) || f.isBrief(p, spans...) {
+	_, allNs := f.workWithin(interval.Span{})
+	if float64(workNs) < minCovered*float64(allNs) || f.isBrief(p, spans...) {
 		return nil
 	}
 	slices.SortStableFunc(out, func(a, b run) int { return cmp.Compare(b.workNs, a.workNs) })
