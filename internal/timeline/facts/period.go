@@ -25,7 +25,9 @@ import (
 //     where they begin.
 //
 // Where the streams of a device take turns, their kernels are one sequence (period_lanes.go). Where none of this finds
-// steps, the calls do (period_calls.go), or kernels in a row (period_rows.go), or runs of pieces (period_runs.go).
+// steps, the calls do (period_calls.go), or kernels in a row (period_rows.go), or runs of pieces (period_runs.go,
+// period_outer.go); where nothing of the GPU was recorded, what a host thread does (period_host.go). A loop that is
+// next to nothing of what follows it is none (period_brief.go).
 const (
 	minPeriods     = 3
 	minPeriodWork  = 3    // kernels in a step; a loop of one or two kernels has no shape to recognise
@@ -45,6 +47,7 @@ type period struct {
 	median int      // kernels in the usual piece
 	parts  string   // what ranges call the pieces, if that is parts of a model
 	pass   string   // the one pass that several pieces lie in
+	brief  string   // how short the loop is, if it is too short to be what the capture is about
 }
 
 // piece is the names of a piece, counted from 0.
@@ -85,7 +88,7 @@ func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32,
 				continue
 			}
 			if !p.alike(seen) || !f.isLoop(p, seen) {
-				switch {
+				switch s.noteBrief(p); {
 				case p.parts != "":
 					s.parts = "are parts of a model, " + p.parts
 				case p.pass != "" && s.parts == "":
@@ -101,7 +104,12 @@ func (f *Facts) bestPeriod(s *Steps, lane []int32, names []uint32, at [][]int32,
 			}
 		}
 		switch {
-		case best != nil && (f.hostIsIn(best) || f.updatesIn(best) == best.pieces()):
+		case best != nil && f.updatesIn(best) == best.pieces():
+			return best
+		case best != nil && f.hostIsIn(best):
+			if turns := f.innerTurns(best, len(at), seen); turns != nil {
+				return turns
+			}
 			return best
 		case best != nil:
 			inner = best

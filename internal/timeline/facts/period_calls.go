@@ -37,6 +37,7 @@ func (f *Facts) stepsByCalls(s *Steps) {
 					f.takeCalls(s, p)
 					return
 				}
+				s.noteBrief(p)
 			}
 		}
 	}
@@ -63,7 +64,7 @@ func repeats(calls int) string {
 	if calls == 1 {
 		return "one launch repeats"
 	}
-	return fmt.Sprintf("%d launches and copies repeat", calls)
+	return launchesAndCopies(calls) + " repeat"
 }
 
 // callWork is the first row of Work of each call of the process that has most work, in the order of the calls, and
@@ -155,7 +156,7 @@ func (f *Facts) isCallLoop(p *period, weights []int32, seen []int32) bool {
 	}
 	calls, distinct := f.edgeCalls(p)
 	if held, _ := f.heldByRange(calls); held || !distinct || f.coveredByPieces(p) < minCovered ||
-		f.partsOf(calls) != "" || f.updatesUnevenly(p) || f.capturesGraphs(p) {
+		f.partsOf(calls) != "" || f.updatesUnevenly(p) || f.capturesGraphs(p) || f.isBrief(p, p.window(f)) {
 		return false
 	}
 	if p.median == 1 && f.coveredByPieces(p) >= minAllCovered {
@@ -196,3 +197,5 @@ func (f *Facts) coveredByPieces(p *period) float64 {
 	}
 	return min(float64(inside)/float64(max(1, all)), float64(span.LenNs())/float64(max(1, whole.LenNs())))
 }
+
+func launchesAndCopies(calls int) string { return fmt.Sprintf("%d launches and copies", calls) }

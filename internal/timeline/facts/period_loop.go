@@ -25,7 +25,7 @@ func (f *Facts) isLoop(p *period, seen []int32) bool {
 		return false
 	}
 	calls, distinct := f.edgeCalls(p)
-	if !distinct || !f.coversWork(p) {
+	if !distinct || !f.coversWork(p) || f.isBrief(p, p.window(f)) {
 		return false
 	}
 	held, pass := f.heldByRange(calls)
@@ -52,9 +52,7 @@ func (f *Facts) edgeCalls(p *period) (calls []int32, distinct bool) {
 
 // coversWork says whether the pieces hold enough of the capture's GPU work.
 func (f *Facts) coversWork(p *period) bool {
-	starts := f.startsAt(p)
-	window := interval.Span{StartNs: starts[0], EndNs: starts[len(starts)-1]}
-	return f.WorkShare(window) >= minCovered
+	return f.WorkShare(p.window(f)) >= minCovered
 }
 
 // WorkShare is how much of the capture's GPU work lies within span, by the sum of durations.
@@ -78,12 +76,17 @@ func (f *Facts) workWithin(span interval.Span) (inside, all int64) {
 // that does it once may be the whole run, and one within another of its name was not closed. pass says which
 // module or update it is.
 func (f *Facts) heldByRange(calls []int32) (held bool, pass string) {
-	t := f.Trace
 	starts := make(map[model.ThreadRow][]int64)
 	for _, c := range calls {
-		th := t.Calls.Thread[c]
-		starts[th] = append(starts[th], t.Calls.StartNs[c])
+		th := f.Trace.Calls.Thread[c]
+		starts[th] = append(starts[th], f.Trace.Calls.StartNs[c])
 	}
+	return f.heldOn(starts)
+}
+
+// heldOn is heldByRange of pieces that begin on threads at times.
+func (f *Facts) heldOn(starts map[model.ThreadRow][]int64) (held bool, pass string) {
+	t := f.Trace
 	holds := func(th model.ThreadRow, startNs, endNs int64) bool {
 		at := starts[th]
 		i, _ := slices.BinarySearch(at, startNs)

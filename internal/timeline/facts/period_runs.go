@@ -47,7 +47,7 @@ func (f *Facts) stepsByRuns(s *Steps) {
 func (f *Facts) takeRuns(s *Steps, lane []int32, names []uint32, at [][]int32, same []uint32, least int,
 	take func(*Steps, *period)) bool {
 	seen := make([]int32, len(names)) // scratch
-	var best *period
+	var best, bestOf *period
 	var bestRuns []run
 	bestPauseNs := int64(-1)
 	for _, n := range same[:min(maxSameCount, len(same))] {
@@ -57,15 +57,22 @@ func (f *Facts) takeRuns(s *Steps, lane []int32, names []uint32, at [][]int32, s
 		}
 		runs := f.loopRuns(p, seen)
 		if len(runs) == 0 {
+			s.noteBrief(p)
 			continue
 		}
 		q := p.part(runs[0])
 		if pause := f.medianPauseNs(lane, q.edges); q.median >= least && pause > bestPauseNs {
-			best, bestRuns, bestPauseNs = q, runs, pause
+			best, bestOf, bestRuns, bestPauseNs = q, p, runs, pause
 		}
 	}
 	if best == nil {
 		return false
+	}
+	if outer, turns := f.outerTurns(bestOf, bestRuns, seen); outer != nil {
+		take(s, outer)
+		s.Note = join(s.Note, fmt.Sprintf("each holds about %d turns of %s that repeat, too", turns,
+			launchesAndCopies(best.median)))
+		return true
 	}
 	take(s, best)
 	s.Note = join(s.Note, otherRuns(bestRuns))
@@ -111,14 +118,17 @@ func (f *Facts) loopRuns(p *period, seen []int32) []run {
 	}
 	var out []run
 	var workNs int64
+	var spans []interval.Span
 	for _, r := range f.runsOf(p, seen) {
 		if q := p.part(r); f.isLoopRun(q) {
+			spans = append(spans, q.window(f))
 			r.workNs = f.pieceWorkNs(q)
 			workNs += r.workNs
 			out = append(out, r)
 		}
 	}
-	if _, allNs := f.workWithin(interval.Span{}); float64(workNs) < minCovered*float64(allNs) {
+	_, allNs := f.workWithin(interval.Span{})
+	if float64(workNs) < minCovered*float64(allNs) || f.isBrief(p, spans...) {
 		return nil
 	}
 	slices.SortStableFunc(out, func(a, b run) int { return cmp.Compare(b.workNs, a.workNs) })

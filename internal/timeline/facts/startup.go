@@ -56,6 +56,13 @@ func (f *Facts) dropStartup(s *Steps) {
 		}
 		s.Startup = append(s.Startup, StartupStep{k, why, own})
 	}
+	for reach := s.reach(); k < reach; k++ {
+		why := "comes before a step that takes longer than all later ones together"
+		if k == reach-1 {
+			why = "takes longer than all later ones together"
+		}
+		s.Startup = append(s.Startup, StartupStep{k, why, true})
+	}
 	if k > n/2 {
 		s.Startup = nil
 		s.Note = join(s.Note, fmt.Sprintf("%d of %d steps look like start-up: all are kept", k, n))

@@ -171,7 +171,7 @@ func (f *Facts) findSteps(chosen *regexp.Regexp) *Steps {
 		f.stepsByMarkers(s, m.Spans)
 	default:
 		for _, find := range []func(*Steps){f.stepsByPeriod, f.stepsByCalls, f.stepsByRows, f.stepsByRuns,
-			f.loneStep} {
+			f.loneStep, f.stepsByHost} {
 			if find(s); len(s.All) > 0 {
 				break
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/facts"
 )
 
@@ -180,10 +179,4 @@ func (c *Case) hasBackward() bool {
 		}
 	}
 	return false
-}
-
-// hostSpan is the time of host events of the steps.
-func (c *Case) hostSpan() interval.Span {
-	s := c.Facts.HostSpan()
-	return s.Clip(c.Steps.HostWindow())
 }

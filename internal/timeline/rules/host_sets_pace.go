@@ -48,7 +48,7 @@ func checkHostSetsPace(c *Case, out *Findings) {
 	if !c.hostOnly() || c.Facts.NoWork() != facts.WorkLost {
 		return
 	}
-	t, window := c.Trace, c.hostSpan()
+	t, window := c.Trace, c.Facts.HostSpan() // its last launch is the capture's
 	causes := c.Facts.CallCauses()
 	launches := c.Facts.LaunchCalls()
 	if len(launches) < minAgain {
