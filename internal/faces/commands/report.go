@@ -27,7 +27,7 @@ names; else marks of a serving engine, of which the kind that takes most time
 counts (--kind); else ranges called "step 3" or the like; else the profiler's
 own; else ranges that repeat like turns of a loop, or what PyTorch marks in
 each turn (optimizer, data loader); else steps are found by the periodicity of
-launches.
+launches, or of the operators or calls of the host if no GPU work is recorded.
 First steps that load, compile or tune are left out and shown apart.
 
 Every instant of a GPU counts once: as compute, exposed communication (while no
