@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,8 +118,12 @@ func (d *desk) together(k *replay.Pricer) *report.AfterAll {
 	}
 	step := last.Unprofiled
 	kept := d.nowNs - max(saved, bestNs) - step.Ns // what the replay takes away beyond what they concern
-	return &report.AfterAll{StepMs: (step.Ns + kept) / 1e6, LowMs: max(0, step.LowNs+kept) / 1e6,
-		HighMs: (step.HighNs + kept) / 1e6, BoundBy: boundBy(pathOf(k, e))}
+	after := &report.AfterAll{StepMs: (step.Ns + kept) / 1e6, LowMs: max(0, step.LowNs+kept) / 1e6,
+		HighMs: (step.HighNs + kept) / 1e6}
+	if math.Abs(kept) < unexplained*d.nowNs { // else the step is another than the replay's: what bounds it is not known
+		after.BoundBy = boundBy(pathOf(k, e))
+	}
+	return after
 }
 
 // applyAll makes changes and says how many of them were made.
