@@ -172,8 +172,8 @@ func (f *Facts) idleWithin(s interval.Span) int64 {
 	return s.LenNs() - f.busyIn(s)
 }
 
-// turnsAround is the steps with the work around them that is called like theirs, where there is as much of it before or
-// behind as a step has: the loop had other turns than those that were found. A pause that is longer than all turns up
+// turnsAround is the steps with the work around them that is called like theirs, as far as there is half as much of it
+// as steps have, or more: the loop had other turns than those that were found. A pause that is longer than all turns up
 // to it ends the loop.
 func (f *Facts) turnsAround(s *Steps, judged interval.Span) interval.Span {
 	w := f.Work()
@@ -184,7 +184,7 @@ func (f *Facts) turnsAround(s *Steps, judged interval.Span) interval.Span {
 		return f.Trace.Kernels.Name[w.Row[i]]
 	}
 	of := make(map[model.StringID]bool)
-	var in, earlier, later int64
+	var in int64
 	first, last := w.Len(), -1
 	for i := range w.Len() {
 		if judged.Contains(w.StartNs[i]) {
@@ -195,31 +195,30 @@ func (f *Facts) turnsAround(s *Steps, judged interval.Span) interval.Span {
 			}
 		}
 	}
-	turns := judged
+	step := max(1, in/int64(len(s.All)))
+	turns, reach, done := judged, judged, int64(0)
 	for i := first - 1; i >= 0; i-- {
 		if w.Kind[i].IsCompute() && of[name(i)] {
-			if turns.StartNs-w.EndNs[i] > turns.LenNs() {
+			if reach.StartNs-w.EndNs[i] > turns.LenNs() {
 				break
 			}
-			earlier += w.EndNs[i] - w.StartNs[i]
-			turns.StartNs = min(turns.StartNs, w.StartNs[i])
+			reach.StartNs = min(reach.StartNs, w.StartNs[i])
+			if done += w.EndNs[i] - w.StartNs[i]; 2*done >= step {
+				turns.StartNs, done = reach.StartNs, 0
+			}
 		}
 	}
+	done = 0
 	for i := last + 1; i < w.Len(); i++ {
 		if w.Kind[i].IsCompute() && of[name(i)] {
-			if w.StartNs[i]-turns.EndNs > turns.LenNs() {
+			if w.StartNs[i]-reach.EndNs > turns.LenNs() {
 				break
 			}
-			later += w.EndNs[i] - w.StartNs[i]
-			turns.EndNs = max(turns.EndNs, w.EndNs[i])
+			reach.EndNs = max(reach.EndNs, w.EndNs[i])
+			if done += w.EndNs[i] - w.StartNs[i]; 2*done >= step {
+				turns.EndNs, done = reach.EndNs, 0
+			}
 		}
-	}
-	step := max(1, in/int64(len(s.All)))
-	if earlier < step {
-		turns.StartNs = judged.StartNs
-	}
-	if later < step {
-		turns.EndNs = judged.EndNs
 	}
 	return turns
 }
@@ -306,6 +305,9 @@ func (f *Facts) unjudgedPart(thread model.ThreadRow, span interval.Span) Unjudge
 	}
 	return p
 }
+
+// Busy is when any device works within a span.
+func (f *Facts) Busy(span interval.Span) interval.Set { return f.busySet(span) }
 
 // busySet is when any device works within a span.
 func (f *Facts) busySet(span interval.Span) interval.Set {
