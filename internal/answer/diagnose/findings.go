@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,9 +118,24 @@ func (d *desk) together(k *replay.Pricer) *report.AfterAll {
 	}
 	step := last.Unprofiled
 	kept := d.nowNs - max(saved, bestNs) - step.Ns // what the replay takes away beyond what they concern
-	return &report.AfterAll{StepMs: (step.Ns + kept) / 1e6, LowMs: max(0, step.LowNs+kept) / 1e6,
-		HighMs: (step.HighNs + kept) / 1e6, BoundBy: boundBy(pathOf(k, e))}
+	after := &report.AfterAll{StepMs: (step.Ns + kept) / 1e6, LowMs: max(0, step.LowNs+kept) / 1e6,
+		HighMs: (step.HighNs + kept) / 1e6}
+	after.BoundBy = boundAfter(pathOf(k, e), step.Ns, kept)
+	return after
 }
+
+// boundAfter is what takes most of a path; "" where the step that is told is longer than the replay's by what was kept
+// of a gain, unless it is nearly all of the replay's: then what bounds the step told is not known.
+func boundAfter(path map[string]float64, stepNs, keptNs float64) string {
+	by := boundBy(path)
+	if math.Abs(keptNs) > unexplained*stepNs && path[by] < mostOfPath*stepNs {
+		return ""
+	}
+	return by
+}
+
+// mostOfPath is the share of a step's path that leaves a twentieth at most to anything else.
+const mostOfPath = 0.95
 
 // applyAll makes changes and says how many of them were made.
 func applyAll(e *replay.Edit, changes []string) (made int) {

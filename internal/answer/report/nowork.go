@@ -34,6 +34,10 @@ func withoutWork(f *facts.Facts) Abstained {
 	case facts.WorkNone:
 		a.Reason = "none of the calls to the GPU's runtime starts work: there is none to judge"
 		a.GetItWith = "a capture of the time in which the GPU works"
+		if len(f.FirstUses()) > 0 { // recorded from its start on
+			a.Reason = "the program opens the GPU and starts no work on it: there is none to judge"
+			a.GetItWith = ""
+		}
 	default:
 		a.Reason = "neither GPU work nor a call to a GPU was recorded: whether the program used one is unknown"
 	}

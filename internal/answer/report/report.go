@@ -159,6 +159,7 @@ type TopSync struct {
 	Where        string  `json:"where"` // innermost range or operator around it, "" if none
 	CallsPerStep float64 `json:"calls_per_step"`
 	MsPerStep    float64 `json:"ms_per_step"` // host time in it
+	BusyMs       float64 `json:"gpu_busy_ms"` // of it, per step, with recorded GPU work: no more was waiting for that
 }
 
 // Gap is an idle span of a device.

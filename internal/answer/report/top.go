@@ -204,8 +204,12 @@ func bytesOf(column []int64, row uint32) int64 {
 func (o *one) topSyncs(n int) []TopSync {
 	type key struct{ name, where string }
 	f, sums := o.f, newTally[key]()
+	if f.NoWork() == facts.WorkNone {
+		return []TopSync{} // there is nothing to wait for
+	}
 	t := f.Trace
 	window, copies := o.steps.HostWindow(), f.CopiesByCall()
+	busy, busyNs := f.Busy(interval.Span{StartNs: math.MinInt64 / 2, EndNs: math.MaxInt64 / 2}), make(map[key]int64)
 	for _, row := range f.BlockingCalls() {
 		s := interval.Span{StartNs: t.Calls.StartNs[row], EndNs: t.Calls.EndNs(int(row))}
 		if !window.Contains(s.StartNs) {
@@ -218,15 +222,17 @@ func (o *one) topSyncs(n int) []TopSync {
 		if c := copies[row]; c != facts.NoCopy {
 			name += " " + f.CopyName(int(c))
 		}
-		c := sums.at(key{name, f.Where(t.Calls.Thread[row], s.StartNs)})
+		k := key{name, f.Where(t.Calls.Thread[row], s.StartNs)}
+		c := sums.at(k)
 		c.n++
 		c.ns += s.LenNs()
+		busyNs[k] += busy.Clip(s).TotalNs()
 	}
 	out := []TopSync{}
 	for _, k := range sums.top(n) {
 		c := sums.rows[k]
 		out = append(out, TopSync{Name: k.name, Where: k.where, CallsPerStep: o.hostCalls(c.n),
-			MsPerStep: o.hostMs(c.ns)})
+			MsPerStep: o.hostMs(c.ns), BusyMs: o.hostMs(busyNs[k])})
 	}
 	return out
 }

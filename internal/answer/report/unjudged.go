@@ -7,6 +7,7 @@ type Unjudged struct {
 	JudgedMs   float64    `json:"judged_ms"` // all steps with those of start-up, or the main GPU work
 	BeforeMs   float64    `json:"before_ms"` // with the GPU idle
 	AfterMs    float64    `json:"after_ms"`  // with the GPU idle
+	AgainMs    float64    `json:"again_ms"`  // of both, between other turns of the loop: not once per run
 	Host       []HostTime `json:"host"`      // what the host did in the longer of both, in words, most time first
 }
 
@@ -17,7 +18,7 @@ func (o *one) unjudged() *Unjudged {
 		return nil
 	}
 	u := &Unjudged{RecordedMs: ms(x.Recorded.LenNs()), JudgedMs: ms(x.Judged.LenNs()), BeforeMs: ms(x.Before.Ns),
-		AfterMs: ms(x.After.Ns), Host: []HostTime{}}
+		AfterMs: ms(x.After.Ns), AgainMs: ms(x.AgainNs()), Host: []HostTime{}}
 	longer := x.Before
 	if x.After.Ns > x.Before.Ns {
 		longer = x.After

@@ -161,7 +161,7 @@ func unrecorded(r *report.Report) page.Text {
 		signs = append(signs, page.Sayf("%s launch calls", unit.FormatCount(int64(n))))
 	}
 	if waitMs > 0 {
-		signs = append(signs, page.Sayf("the host waited %s for the device",
+		signs = append(signs, page.Sayf("the host was for %s in calls that may wait for the device",
 			page.Num(unit.Fixed(waitMs, unit.MsDigits(waitMs))+" ms")))
 	}
 	if len(signs) == 0 {

@@ -202,7 +202,7 @@ func TestReportEmpty(t *testing.T) {
 func TestReportUnrecorded(t *testing.T) {
 	r := &report.Report{Schema: 1, Capture: report.Capture{UnrecordedLaunches: 246, UnrecordedWaitMs: 12.5}}
 	r.Steps.Source, r.Steps.Basis, r.Steps.Count, r.Budget.Idle = "none", "host", 1, 100
-	want := "Kernels were not recorded: 246 launch calls, and the host waited 12.50 ms for the device."
+	want := "Kernels were not recorded: 246 launch calls, and the host was for 12.50 ms in calls that may wait for the device."
 	text := strings.Join(strings.Fields(textOf(t, Report(r, nil, Detail{}), page.Layout{})), " ")
 	if !strings.Contains(text, want) || strings.Contains(text, "No GPU activity") {
 		t.Errorf("the report says %q, want %q", text, want)

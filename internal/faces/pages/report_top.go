@@ -100,10 +100,17 @@ func topSyncs(r *report.Report) []page.Block {
 		if s.Where != "" {
 			name = page.Sayf("%s in %s", name, page.Named(s.Where))
 		}
-		rows = append(rows, row(name, unit.Fixed(s.MsPerStep, digits), unit.PerStep(s.CallsPerStep)))
+		cells := []string{unit.Fixed(s.MsPerStep, digits), unit.PerStep(s.CallsPerStep)}
+		if len(r.PerDevice) > 0 { // else nobody knows when it was
+			cells = append(cells, unit.Fixed(s.BusyMs, digits))
+		}
+		rows = append(rows, row(name, cells...))
 	}
-	return topList(r, "Where the host waits for the GPU", "call", rows, number("ms/step", "ms per step", 0),
-		number("calls/step", "calls per step", 1))
+	columns := []page.Column{number("ms/step", "ms per step", 0), number("calls/step", "calls per step", 1)}
+	if len(r.PerDevice) > 0 {
+		columns = append(columns, number("GPU work in it", "ms of recorded GPU work in it", 2))
+	}
+	return topList(r, "Calls that may wait for the GPU", "call", rows, columns...)
 }
 
 // gaps describes the longest gaps. Gaps that are alike, as those of one place in every step, are one entry.

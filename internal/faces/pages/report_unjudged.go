@@ -49,9 +49,12 @@ func unjudgedWords(r *report.Report) page.Text {
 		return nil
 	}
 	ms := func(v float64) page.Text { return page.Num(unit.Fixed(v, unit.MsDigits(v)) + " ms") }
-	what, once := "the main GPU work", ""
+	what, once := "the main GPU work", page.Text(nil)
 	if r.Steps.Source != "none" {
-		what, once = "the steps", ", once per run"
+		what, once = "the steps", page.T(", once per run")
+	}
+	if u.AgainMs >= worthSaying*(u.BeforeMs+u.AfterMs) {
+		once = page.Sayf(", %s of it between other turns like them", ms(u.AgainMs))
 	}
 	var parts []page.Text
 	if u.BeforeMs >= worthSaying*u.RecordedMs {

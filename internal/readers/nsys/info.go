@@ -64,7 +64,21 @@ func (r *reading) info() {
 			r.trace.Epoch.UnixNs = ns
 		}
 	})
+	r.sessionEnd()
 	r.strangers()
+}
+
+// sessionEnd is when the session stopped, on the clock of the rows, if it is told of one session.
+func (r *reading) sessionEnd() {
+	sessions := 0
+	r.each("ANALYSIS_DETAILS", []string{"duration"}, func(row *sqlite.Row) {
+		if ns, ok := row.Int(0); ok && ns > 0 {
+			r.trace.Info.EndNs, sessions = ns, sessions+1
+		}
+	})
+	if sessions > 1 {
+		r.trace.Info.EndNs = 0
+	}
 }
 
 // graphMode is the key of how launches of graphs were recorded: "node", "graph".

@@ -247,6 +247,21 @@ func TestGraphDetail(t *testing.T) {
 	}
 }
 
+// TestSessionEnd: one session tells when recording ended, two do not.
+func TestSessionEnd(t *testing.T) {
+	path := unpacked(t, "testdata/flameox-graphs.sqlite.zst")
+	const details = "INSERT INTO ANALYSIS_DETAILS (globalVid, duration, startTime, stopTime) VALUES (0, 700, 50, 750);"
+	sql(t, path, "CREATE TABLE IF NOT EXISTS ANALYSIS_DETAILS (globalVid INTEGER, duration INTEGER, startTime INTEGER, "+
+		"stopTime INTEGER); DELETE FROM ANALYSIS_DETAILS;"+details)
+	if got := mustRead(t, path, 0).Info.EndNs; got != 700 {
+		t.Errorf("of one session: %d", got)
+	}
+	sql(t, path, details)
+	if got := mustRead(t, path, 0).Info.EndNs; got != 0 {
+		t.Errorf("of two: %d", got)
+	}
+}
+
 // TestOutput: of what a process wrote, the end is kept.
 func TestOutput(t *testing.T) {
 	path := unpacked(t, "testdata/flameox-graphs.sqlite.zst")

@@ -98,6 +98,33 @@ func TestDropUnseen(t *testing.T) {
 	}
 }
 
+// What a range holds belongs to it in every part of a capture, whenever it began: short pauses between launches too.
+func TestCapturePartsEnclosed(t *testing.T) {
+	trace, err := evtext.Parse(`
+range t1 0us+9000us inference
+call t1 c1 2000us+5us cudaLaunchKernel
+kernel c1 2010us+8000us solve
+call t1 c2 2050us+5us cudaLaunchKernel
+kernel c2 10020us+20us solve
+call t1 c3 2100us+8000us cudaDeviceSynchronize
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Of(trace)
+	s, err := f.Steps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range f.CaptureParts(s) {
+		for _, h := range p.Host {
+			if h.What == "" {
+				t.Errorf("%s: %d ns without a name: %+v", p.Kind, h.Ns, p.Host)
+			}
+		}
+	}
+}
+
 // The parts follow one another: memory is cleared, a file is read, the main work, results are written.
 func TestCaptureParts(t *testing.T) {
 	trace, err := evtext.Parse(`

@@ -71,7 +71,8 @@ func hasPrefix(s string, prefixes ...string) bool {
 }
 
 // CallCauses says of each call what it stands for when the device idles during it. An asynchronous
-// copy of pageable memory blocks the host while it is staged, so its call is a blocking copy too.
+// copy of pageable memory blocks the host while it is staged, so its call is a blocking copy too. Where copies were not
+// recorded it is told by its length (LongCallNs).
 func (f *Facts) CallCauses() []uint8 {
 	return f.kept.callCauses.of(f, func(f *Facts) []uint8 {
 		t := f.Trace
@@ -79,6 +80,14 @@ func (f *Facts) CallCauses() []uint8 {
 		out := make([]uint8, t.Calls.Len())
 		for i, id := range t.Calls.Name {
 			out[i] = cause(id)
+		}
+		if t.Copies.Len() == 0 { // no copy says which memory it is of: its call says whether it stages it
+			stages := judge(&t.Strings, func(name string) bool { return strings.HasPrefix(CallVerb(name), "Memcpy") })
+			for i, id := range t.Calls.Name {
+				if t.Calls.DurNs[i] >= LongCallNs && stages(id) {
+					out[i] = causeNumber(CauseCopyCall)
+				}
+			}
 		}
 		for i, call := range f.Launches().Copies {
 			if call == NoCall {

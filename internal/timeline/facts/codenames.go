@@ -14,6 +14,7 @@ type Code struct {
 	File     string // of Python code; "": it is compiled, or unknown
 	Line     int    // where the function begins or where it was, as the capture has it; 0: unknown
 	Module   string // the library or program of compiled code, without its folder; "": unknown
+	All      bool   // all of a module, whatever its functions
 }
 
 // codeRank is how much the name of a function says to the person whose program it is.
@@ -24,6 +25,7 @@ const (
 	codeBase                      // the interpreter, the standard library, the C library, the kernel, the GPU's driver
 	codeFramework                 // the framework, and the libraries under it
 	codeUser                      // the program, and the libraries that it calls
+	codeTool                      // the profiler in the program: whatever that calls, an unprofiled run lacks it
 )
 
 // baseModules begin the names of compiled modules below every program: C library, loader, C++ runtime, interpreter,
@@ -125,6 +127,11 @@ func pythonRank(c Code) codeRank {
 	return codeUser
 }
 
+// moduleFile is the last part of a path, in lower case.
+func moduleFile(module string) string {
+	return strings.ToLower(path.Base(strings.ReplaceAll(module, `\`, "/")))
+}
+
 // compiledCode is a frame of compiled code, by its symbol and the path of its module.
 func compiledCode(symbol, module string) (Code, codeRank) {
 	base := path.Base(strings.ReplaceAll(module, `\`, "/"))
@@ -141,7 +148,7 @@ func compiledCode(symbol, module string) (Code, codeRank) {
 		return Code{}, codeSilent
 	case base == "[jit]":
 		return c, codeFramework
-	case strings.Contains(lower, "injection"): // the profiler in the program
+	case isInjected(lower): // the profiler in the program
 		return Code{}, codeSilent
 	case beginsAny(lower, interpreterModules):
 		return Code{Module: interpreter}, codeBase
@@ -153,6 +160,19 @@ func compiledCode(symbol, module string) (Code, codeRank) {
 		return c, codeBase // around everything
 	}
 	return c, codeUser
+}
+
+// toolModule stands for the code that a profiler puts into the program, and for what that calls.
+const toolModule = "[profiler]"
+
+// isInjected says whether a module, in lower case, is of those that profilers put into a program.
+func isInjected(module string) bool { return strings.Contains(module, "injection") }
+
+// callsTools says whether a module, in lower case, calls a profiler in the program for the profiler's sake: the loader
+// that starts it, and the driver that tells it of calls. Where the program calls it, or a thread begins in it, it only
+// stands around a call of the operating system or around the thread's own work.
+func callsTools(module string) bool {
+	return beginsAny(module, []string{"ld-", "ld.", "libcuda.", "libcupti"})
 }
 
 // interpreter stands for Python code of which no function is known.
@@ -175,6 +195,10 @@ func (c Code) Text() string {
 	switch {
 	case c.Module == interpreter:
 		return "Python code without recorded names"
+	case c.Module == toolModule:
+		return "the profiler's own code"
+	case c.All:
+		return c.Module
 	case strings.Contains(c.File, compiledFolder):
 		return c.Function + ", made by torch.compile (line " + strconv.Itoa(c.Line) + ")" // the file's name is a hash
 	case c.File != "" && c.Line > 0:

@@ -172,8 +172,10 @@ func (h *hostCode) addFrames(t *model.Trace) {
 	}
 	of := make([]best, n)
 	done := make([]bool, n)
+	module := func(i model.FrameRow) string { return t.Strings.Text(at(t.Frames.Module, int(i), 0)) }
+	tool := best{h.intern(Code{Module: toolModule}), 2 * uint8(codeTool)}
 	own := func(i model.FrameRow) best {
-		symbol, module := t.Strings.Text(t.Frames.Symbol[i]), t.Strings.Text(at(t.Frames.Module, int(i), 0))
+		symbol, module := t.Strings.Text(t.Frames.Symbol[i]), module(i)
 		c, rank := pythonCode(symbol)
 		python := rank != codeSilent
 		if !python {
@@ -197,7 +199,11 @@ func (h *hostCode) addFrames(t *model.Trace) {
 		}
 		for _, at := range slices.Backward(open) { // callers first
 			of[at] = own(at)
-			if up := t.Frames.Parent[at]; int(up) < n && of[up].weight > of[at].weight {
+			up := t.Frames.Parent[at]
+			if int(up) < n && isInjected(moduleFile(module(at))) && callsTools(moduleFile(module(up))) {
+				of[at] = tool
+			}
+			if int(up) < n && of[up].weight > of[at].weight {
 				of[at] = of[up]
 			}
 		}

@@ -26,7 +26,7 @@ const (
 var (
 	// what starts compilers, and ranges of those that run within the process
 	compileName = regexp.MustCompile(`(?i)^system$|^(posix_spawn|execve|fork|vfork|waitpid|wait4)|` +
-		`compil(e|ation|ing)($|[^d])|nvrtc|autotun|cuLink(Create|Add|Complete)|ptxas`)
+		`compil(e|ation|ing)($|[^d])|libLLVM|nvrtc|autotun|cuLink(Create|Add|Complete)|ptxas`)
 	loaderName = regexp.MustCompile(`(?i)dataloader|data_?load|load_?data|dataset|tokeni[sz]`)
 	callName   = regexp.MustCompile(`^(cuda|cu|hip|cublas|cudnn|cufft|cusolver|cusparse|nccl|curand)[A-Z]|` +
 		`^cu(da)?_?(Init|Ctx)`)

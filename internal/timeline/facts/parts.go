@@ -189,7 +189,7 @@ func (f *Facts) hostNs(thread model.ThreadRow, span interval.Span) []HostNs {
 		sums[what].Ns += s.LenNs()
 		sums[what].Count += calls
 	}
-	inCalls := interval.Set(h.calls)
+	inCalls, names := interval.Set(h.calls), f.doer().names[thread]
 	for i := firstEndingAfter(h.calls, span.StartNs); i < len(h.calls) && h.calls[i].StartNs < span.EndNs; i++ {
 		add(f.CallName(h.callRow[i]), h.calls[i].Clip(span), 1)
 	}
@@ -201,6 +201,14 @@ func (f *Facts) hostNs(thread model.ThreadRow, span interval.Span) []HostNs {
 				add(name, s, 1)
 			case causeRange, causeOp:
 				add(f.NameText(c.Name), s, 0)
+			case causeLaunch: // between two calls: whatever range or operator makes them, wherever that began
+				nameTime(names, s, func(c Cause, s interval.Span) {
+					if c.Kind == causeHost {
+						add("", s, 0)
+					} else {
+						add(f.NameText(c.Name), s, 0)
+					}
+				})
 			default:
 				add("", s, 0)
 			}

@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lacuna/internal/base/interval"
@@ -24,7 +26,13 @@ type UnjudgedPart struct {
 	Thread model.ThreadRow // whose doing Host is
 	Host   []Doings        // most time first
 	Code   IdleCode        // what ran while no call, range or operator was open
+	// AgainNs is the part of Ns that is not paid once per run: between the steps and the first or last of the work that
+	// is like that of a whole step.
+	AgainNs int64
 }
+
+// AgainNs is the time outside that lies between other turns of the loop.
+func (o *Unjudged) AgainNs() int64 { return o.Before.AgainNs + o.After.AgainNs }
 
 // Ns is the time outside in which no device works.
 func (o *Unjudged) Ns() int64 { return o.Before.Ns + o.After.Ns }
@@ -53,19 +61,16 @@ const (
 // kernelModule is the module of the operating system's own code.
 const kernelModule = "[kernel.kallsyms]"
 
-// codeWords is the code in which a thread was for so long outside of all that has a name.
+// codeWords is the code in which a thread was for so long outside of all that has a name: its functions or, where none
+// of them takes long, as in a compiler, the libraries that they are of: those say more than twice as much then.
 func (p *UnjudgedPart) codeWords(ns int64) string {
-	var names []string
-	for _, c := range p.Code.Code {
-		if c.Module == kernelModule {
-			continue // of the operating system: what it does it does for somebody
-		}
-		if float64(c.Ns) < codeShare*float64(ns) || len(names) == codeNames {
-			break
-		}
-		names = append(names, fmt.Sprintf("%.0f %% of it in %s", 100*float64(c.Ns)/float64(ns), c.Text()))
+	names, named := codeNamed(p.Code.Code, ns)
+	if modules, all := codeNamed(byModule(p.Code.Code), ns); all > 2*named {
+		names = modules
 	}
 	switch {
+	case len(names) == 0 && p.Code.Samples > 0:
+		return "in code of many functions, none of which takes long"
 	case len(names) == 0:
 		return "in code that nothing in the capture names"
 	case DoingOf(names[0]) == DoingCompile:
@@ -77,6 +82,42 @@ func (p *UnjudgedPart) codeWords(ns int64) string {
 // feltNs is how long people may wait without noticing it (R. B. Miller, Response time in man-computer conversational
 // transactions, 1968).
 const feltNs = 100_000_000
+
+// codeNamed is the code that takes most of some time, with its share, and how long that is in all.
+func codeNamed(code []CodeTime, ns int64) (names []string, named int64) {
+	for _, c := range code {
+		if c.Module == kernelModule {
+			continue // of the operating system: what it does it does for somebody
+		}
+		if float64(c.Ns) < codeShare*float64(ns) || len(names) == codeNames {
+			break
+		}
+		names = append(names, fmt.Sprintf("%.0f %% of it in %s", 100*float64(c.Ns)/float64(ns), c.Text()))
+		named += c.Ns
+	}
+	return names, named
+}
+
+// byModule is compiled code added up by library, most time first.
+func byModule(code []CodeTime) (out []CodeTime) {
+	at := make(map[string]int)
+	for _, c := range code {
+		if c.Module == "" {
+			continue
+		}
+		i, seen := at[c.Module]
+		if !seen {
+			i = len(out)
+			at[c.Module] = i
+			out = append(out, CodeTime{Code: Code{Module: c.Module, All: true}})
+		}
+		out[i].Ns, out[i].Samples = out[i].Ns+c.Ns, out[i].Samples+c.Samples
+	}
+	slices.SortStableFunc(out, func(a, b CodeTime) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(a.Module, b.Module))
+	})
+	return out
+}
 
 // Most says whether the larger part of the recording lies outside what is judged: where nothing marks steps, people
 // want to know of that part first. Under a millisecond (LongCallNs) it is nothing that a program does, but how a
@@ -115,7 +156,71 @@ func (f *Facts) Unjudged(s *Steps) Unjudged {
 	}
 	o.Before = f.unjudgedPart(thread, before)
 	o.After = f.unjudgedPart(thread, interval.Span{StartNs: judged.EndNs, EndNs: whole.EndNs})
+	if o.Steps && o.Most() {
+		turns := f.turnsAround(s, judged)
+		o.Before.AgainNs = min(o.Before.Ns, f.idleWithin(interval.Span{StartNs: turns.StartNs, EndNs: judged.StartNs}))
+		o.After.AgainNs = min(o.After.Ns, f.idleWithin(interval.Span{StartNs: judged.EndNs, EndNs: turns.EndNs}))
+	}
 	return o
+}
+
+// idleWithin is the time of a span in which no device works.
+func (f *Facts) idleWithin(s interval.Span) int64 {
+	if s.LenNs() <= 0 {
+		return 0
+	}
+	return s.LenNs() - f.busyIn(s)
+}
+
+// turnsAround is the steps with the work around them that is called like theirs, as far as there is half as much of it
+// as steps have, or more: the loop had other turns than those that were found. A pause that is longer than all turns up
+// to it ends the loop.
+func (f *Facts) turnsAround(s *Steps, judged interval.Span) interval.Span {
+	w := f.Work()
+	name := func(i int) model.StringID { // a graph's is 0
+		if w.Kind[i] == WorkGraph {
+			return 0
+		}
+		return f.Trace.Kernels.Name[w.Row[i]]
+	}
+	of := make(map[model.StringID]bool)
+	var in int64
+	first, last := w.Len(), -1
+	for i := range w.Len() {
+		if judged.Contains(w.StartNs[i]) {
+			first, last = min(first, i), i
+			if w.Kind[i].IsCompute() {
+				of[name(i)] = true
+				in += w.EndNs[i] - w.StartNs[i]
+			}
+		}
+	}
+	step := max(1, in/int64(len(s.All)))
+	turns, reach, done := judged, judged, int64(0)
+	for i := first - 1; i >= 0; i-- {
+		if w.Kind[i].IsCompute() && of[name(i)] {
+			if reach.StartNs-w.EndNs[i] > turns.LenNs() {
+				break
+			}
+			reach.StartNs = min(reach.StartNs, w.StartNs[i])
+			if done += w.EndNs[i] - w.StartNs[i]; 2*done >= step {
+				turns.StartNs, done = reach.StartNs, 0
+			}
+		}
+	}
+	done = 0
+	for i := last + 1; i < w.Len(); i++ {
+		if w.Kind[i].IsCompute() && of[name(i)] {
+			if w.StartNs[i]-reach.EndNs > turns.LenNs() {
+				break
+			}
+			reach.EndNs = max(reach.EndNs, w.EndNs[i])
+			if done += w.EndNs[i] - w.StartNs[i]; 2*done >= step {
+				turns.EndNs, done = reach.EndNs, 0
+			}
+		}
+	}
+	return turns
 }
 
 // stepsSpan is all steps with their markers: the last marker only ends the step before it, and the first may begin
@@ -132,7 +237,9 @@ func (f *Facts) stepsSpan(s *Steps) interval.Span {
 }
 
 // processSpan is from the first to the last thing that threads of a process did. Ranges do not end it: one that is
-// never closed may be written with any end. A call that stops the profiler behind what is judged does.
+// never closed may be written with any end. A call that stops the profiler behind what is judged does, and so does the
+// end of the recording: calls of the operating system that are open then are written with the end that they come to
+// seconds later, while nothing else is recorded.
 func (f *Facts) processSpan(process model.ProcessRow, judgedEndNs int64) interval.Span {
 	t := f.Trace
 	out := interval.Span{StartNs: maxTime, EndNs: minTime}
@@ -152,6 +259,9 @@ func (f *Facts) processSpan(process model.ProcessRow, judgedEndNs int64) interva
 	grow(t.OSCalls.Thread, t.OSCalls.StartNs, t.OSCalls.DurNs, true)
 	grow(t.MPI.Thread, t.MPI.StartNs, t.MPI.DurNs, true)
 	grow(t.Ranges.Thread, t.Ranges.StartNs, t.Ranges.DurNs, false)
+	if end := t.Info.EndNs; end > out.StartNs && end > judgedEndNs {
+		out.EndNs = min(out.EndNs, end)
+	}
 	for i, id := range t.Calls.Name { // behind it only other things than calls are recorded, if anything is
 		if f.ProcessOf(t.Calls.Thread[i]) == process && t.Calls.StartNs[i] >= judgedEndNs &&
 			CallVerb(t.Strings.Text(id)) == "ProfilerStop" {
@@ -196,6 +306,9 @@ func (f *Facts) unjudgedPart(thread model.ThreadRow, span interval.Span) Unjudge
 	return p
 }
 
+// Busy is when any device works within a span.
+func (f *Facts) Busy(span interval.Span) interval.Set { return f.busySet(span) }
+
 // busySet is when any device works within a span.
 func (f *Facts) busySet(span interval.Span) interval.Set {
 	w, all := f.Work(), []interval.Span(nil)
@@ -220,6 +333,8 @@ func (f *Facts) doingAt(thread model.ThreadRow, c Cause, ns int64) (what string,
 	switch c.Kind {
 	case causeRange, causeOp:
 		return f.NameText(c.Name), 0
+	case causeLaunch: // between two calls
+		return f.Where(thread, ns), 0
 	case causeOS:
 		if i := firstNamedAfter(h.user, ns); inSpan(h.user, i, ns) {
 			return f.NameText(h.user[i].name), 0

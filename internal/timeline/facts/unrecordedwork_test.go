@@ -14,6 +14,8 @@ func TestUnrecordedWork(t *testing.T) {
 		{"launches that failed run nothing", "call return=98 0+10 cudaLaunchKernel\n", Unrecorded{}},
 		{"launches into a graph run nothing", "call 0+1 cudaStreamBeginCapture\ncall 2+1 cudaLaunchKernel\n" +
 			"call 4+1 cudaStreamEndCapture\n", Unrecorded{}},
+		{"a copy was staged", "call 0us+2500us cudaMemcpyAsync\ncall 3000us+5us cudaMemcpyAsync\n",
+			Unrecorded{WaitNs: 2_500_000}},
 		{"the host waited", "call 0us+2500us cudaDeviceSynchronize\n", Unrecorded{WaitNs: 2_500_000}},
 		{"the host did not have to wait", "call 0us+25us cudaDeviceSynchronize\n", Unrecorded{}},
 	} {

@@ -105,6 +105,7 @@ type Info struct {
 	Driver   int    // CUDA driver API version, 13000 is 13.0; 0: unknown
 	Runtime  int    // CUDA runtime version; 0: unknown
 	Command  string // the command line that was profiled, if known
+	EndNs    int64  // when recording ended; 0: the file does not say. Calls may be written with later ends
 	Cores    int    // CPU cores of the host; 0: unknown
 	Graphs   GraphDetail
 	Tool     Tool

@@ -29,7 +29,7 @@ func (p *Program) CriticalPath(r *Run) map[string]float64 {
 		}}
 	if hosts {
 		w.host()
-		return out
+		return p.orFilled(r, out)
 	}
 	last := p.Anchors[n]
 	if last == none { // a single step lasts to the end of its last work
@@ -39,6 +39,65 @@ func (p *Program) CriticalPath(r *Run) map[string]float64 {
 		w.span(workCause(p.Works[last].Kind), r.WorkStart[last], r.WorkEnd[last])
 	}
 	w.work(last)
+	return p.orFilled(r, out)
+}
+
+// fullShare is the share of a step from which on work fills it: whatever else were on the path, without it the step
+// would be shorter by a twentieth at most.
+const fullShare = 0.95
+
+// orFilled is a path or, where that is mostly the host's although the work of a device fills the step, the work: a host
+// that is ready just when the GPU is has waited for it in a way that was not recorded.
+func (p *Program) orFilled(r *Run, path map[string]float64) map[string]float64 {
+	total, works := 0.0, 0.0
+	for cause, ns := range path {
+		total += ns
+		if cause == "compute" || cause == "comm" || cause == "copy" {
+			works += ns
+		}
+	}
+	if 2*works >= total {
+		return path
+	}
+	filled, busy := p.workOnBusiest(r), 0.0
+	for _, ns := range filled {
+		busy += ns
+	}
+	if busy < fullShare*total {
+		return path
+	}
+	if total > busy {
+		filled["stream gap"] = total - busy
+	}
+	return filled
+}
+
+// workOnBusiest is the work of the device of the anchors in the mean step, in ns; what overlaps counts once.
+func (p *Program) workOnBusiest(r *Run) map[string]float64 {
+	n := len(p.Anchors) - 1
+	window := interval.Span{StartNs: p.beginsAt(r, p.Anchors[0])}
+	device := p.Lanes[p.Works[p.Anchors[0]].Lane].Device
+	if last := p.Anchors[n]; last != none {
+		window.EndNs = p.beginsAt(r, last)
+	} else if k := p.lastInWindow(r); k != none {
+		window.EndNs = r.WorkEnd[k]
+	}
+	kinds := []string{"compute", "comm", "copy"} // in the order in which an instant counts
+	spans := make(map[string][]interval.Span)
+	for i := range p.Works {
+		w := &p.Works[i]
+		s := interval.Span{StartNs: r.WorkStart[i], EndNs: r.WorkEnd[i]}.Clip(window)
+		if !w.Dropped && p.Lanes[w.Lane].Device == device && s.LenNs() > 0 {
+			spans[workCause(w.Kind)] = append(spans[workCause(w.Kind)], s)
+		}
+	}
+	out, all, counted := make(map[string]float64), []interval.Span(nil), int64(0)
+	for _, kind := range kinds {
+		all = append(all, spans[kind]...)
+		if sum := interval.Union(all).TotalNs(); sum > counted {
+			out[kind], counted = float64(sum-counted)/float64(n), sum
+		}
+	}
 	return out
 }
 

@@ -35,6 +35,7 @@ var All = []*Rule{
 	&hostBarrier,
 	&hostBound,
 	&hostData,
+	&hostFirstUse,
 	&hostLoader,
 	&hostMemoryCalls,
 	&hostOperators,

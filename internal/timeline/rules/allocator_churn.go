@@ -79,7 +79,7 @@ func checkAllocatorChurn(c *Case, out *Findings) {
 	}
 	f := out.Add(0.9, atMost, "GPU memory is allocated and freed through the driver %s per step: the host spends "+
 		"%s of %s in it",
-		times(n.perStep()), ms(spent.perStep()), ms(c.StepNs))
+		times(n.amount()), ms(spent.perStep()), ms(c.StepNs))
 	f.Because("calls that allocate or free memory in the steps", places.rows(4)...)
 	f.Because(fmt.Sprintf("the GPU is idle %s per step while the host is inside them, %s per step in all while it "+
 		"waits for the host", ms(s.of(facts.CauseAlloc).perStep()), ms(s.total.perStep())))

@@ -72,7 +72,7 @@ func checkCopyNotOverlapped(c *Case, out *Findings) {
 		confidence, how = 0.85, "they are queued on the same stream as kernels"
 	}
 	f := out.Add(confidence, atMost, "%s per step are copied to the GPU with no overlap: %s of %s without computation",
-		size(sum.bytes.perStep()), ms(sum.exposed.perStep()), ms(c.StepNs))
+		size(sum.bytes.amount()), ms(sum.exposed.perStep()), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%.0f %% of the time of copies from pinned memory is not overlapped with kernels; %s",
 		100*(1-hidden), how), sum.places.rows(4)...)
 	f.Repair("overlap-copies")

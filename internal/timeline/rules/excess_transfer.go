@@ -56,8 +56,8 @@ func checkExcessTransfer(c *Case, out *Findings) {
 		confidence, title = 0.85, "Excess transfers: %s per step go to the host in %s and come back, costing up to "+
 			"%s of %s with the host's work on them"
 	}
-	f := out.Add(confidence, x.atMost, title, size(x.down.bytes.perStep()),
-		several(x.down.n.perStep(), "copy", "copies"), ms(x.atMost), ms(c.StepNs))
+	f := out.Add(confidence, x.atMost, title, size(x.down.bytes.amount()),
+		several(x.down.n.amount(), "copy", "copies"), ms(x.atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("copies to the host take %s per step with nothing else on the GPU",
 		ms(x.down.exposed.perStep())), x.down.places.rows(4)...)
 	switch {
@@ -66,7 +66,7 @@ func checkExcessTransfer(c *Case, out *Findings) {
 			"do, keep it on the GPU")
 	case x.round:
 		f.Because(fmt.Sprintf("copied back to the GPU: %s per step of the same, half or twice the size",
-			several(x.back.n.perStep(), "copy", "copies")), x.back.places.rows(4)...)
+			several(x.back.n.amount(), "copy", "copies")), x.back.places.rows(4)...)
 	}
 	if b := x.waits.behind.perStep(); b > 0 {
 		f.Because(fmt.Sprintf("the host works %s per step right after them while the GPU is idle", ms(b)))

@@ -72,7 +72,7 @@ func checkFewBlocks(c *Case, out *Findings) {
 	if few == nil {
 		return
 	}
-	most, atMost := few.launches[0], few.idle.perStep()
+	most, atMost, takes := few.launches[0], few.idle.perStep(), few.idle.amount()
 	name := c.Trace.Strings.Text(most.name)
 	threads := unit.Counted(int(most.block), "thread", "threads")
 	var rows []string
@@ -82,13 +82,13 @@ func checkFewBlocks(c *Case, out *Findings) {
 	var f *Finding
 	if most.narrow(c) {
 		f = out.Add(0.7, atMost, "For %s of %s per step kernels run in blocks of a few threads: %s has %s per block, a "+
-			"warp has %d", ms(atMost), ms(c.StepNs), shortKernel(name), threads, c.warp())
+			"warp has %d", ms(takes), ms(c.StepNs), shortKernel(name), threads, c.warp())
 		f.Because(fmt.Sprintf("an SM issues whole warps: %d of %d lanes have nothing to do in it, and each of its blocks "+
 			"takes one of the SM's few places for blocks", c.warp()-most.block, c.warp()), rows...)
 	} else {
 		blocks := unit.Counted(int(most.grid), "block", "blocks")
 		f = out.Add(0.7, atMost, "For %s of %s per step kernels run with too few blocks for the GPU's %d SMs: %s has %s "+
-			"of %s", ms(atMost), ms(c.StepNs), sms, shortKernel(name), blocks, threads)
+			"of %s", ms(takes), ms(c.StepNs), sms, shortKernel(name), blocks, threads)
 		f.Because(fmt.Sprintf("a block runs on one SM: %d of %d SMs have nothing to do while it runs%s; if its work can "+
 			"be split, launch at least %d blocks: all SMs have %s times the throughput of %d", max(0, sms-most.grid), sms,
 			c.launchedElse(most), sms, number(max(1, float64(sms)/float64(most.grid))), most.grid), rows...)

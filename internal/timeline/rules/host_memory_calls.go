@@ -15,7 +15,7 @@ var hostMemoryCalls = Rule{
 Of a capture with CUDA calls and without GPU work: the share of the host's time in cudaMalloc, cudaFree, cudaHostAlloc
 and the like. PyTorch's allocator calls cudaFree only if an allocation does not fit into what is free: it gives its
 cached blocks back and tries again. cudaFree waits until the GPU has finished everything. Calls before the first launch
-and the first allocation are not counted: they make the context; nor is the first release inside a matrix product or a
+and the first allocation are not counted, nor is that allocation where it is long: they make the context; nor is the first release inside a matrix product or a
 convolution: a library's first use. Threshold: 5 % of the step.`,
 	Limits: `
 Part of the time in cudaFree may be the GPU's work that it waits for, which stays. The first steps of a program allocate
@@ -40,7 +40,13 @@ func checkHostMemoryCalls(c *Case, out *Findings) {
 	}
 	o, t := c.Facts.OpTree(), c.Trace
 	causes := c.Facts.CallCauses()
-	begun := false   // something was allocated or launched
+	begun := false // something was allocated or launched
+	first := make(map[int32]bool)
+	for _, u := range c.Facts.FirstUses() {
+		for _, row := range u.Rows {
+			first[row] = true
+		}
+	}
 	library := false // a library of matrix products has begun
 	parts := c.hostParts(func(i int) string {
 		if o.Kind[i] != facts.HostCall {
@@ -53,7 +59,7 @@ func checkHostMemoryCalls(c *Case, out *Findings) {
 			return ""
 		}
 		begun = begun || !releases(name)
-		if !begun {
+		if !begun || first[row] {
 			return ""
 		}
 		if product := kindOfOp(c.around(int32(i), func(string) bool { return false })) != ""; product && !library &&

@@ -97,7 +97,7 @@ func checkLaunchBound(c *Case, out *Findings) {
 	}
 	f := out.Add(confidence, min(atMost, s.total.perStep()),
 		"Launch-bound: the host launches %s per step too slowly; the GPU is idle %s of %s between them",
-		several(launches.perStep(), "kernel or copy", "kernels and copies"), ms(launching.perStep()), ms(c.StepNs))
+		several(launches.amount(), "kernel or copy", "kernels and copies"), ms(launching.perStep()), ms(c.StepNs))
 	f.Because(fmt.Sprintf("half of the kernels take less than %s; all kernels %s per step; launching them takes "+
 		"the host %s per step",
 		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)

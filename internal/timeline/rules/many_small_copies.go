@@ -62,7 +62,7 @@ func checkManySmallCopies(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.7, atMost, "%s small copies per step, %s in all, cost up to %s of %s",
-		number(sum.n.perStep()), size(sum.bytes.perStep()), ms(atMost), ms(c.StepNs))
+		number(sum.n.amount()), size(sum.bytes.amount()), ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("the GPU copies for %s per step without overlap, and waits %s for the host to issue "+
 		"the copies", ms(sum.exposed.perStep()), ms(idle.perStep())), sum.places.rows(4)...)
 	f.Repair("pack-copies")

@@ -72,7 +72,7 @@ func checkMemsetBound(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.85, atMost, "Memset-bound: the GPU clears memory for %s of %s per step with nothing else on it: %s in %s",
-		ms(atMost), ms(c.StepNs), size(bytes.perStep()), several(n.perStep(), "memset", "memsets"))
+		ms(atMost), ms(c.StepNs), size(bytes.amount()), several(n.amount(), "memset", "memsets"))
 	speed := bytes.perStep() / max(1, ns.perStep())
 	text := fmt.Sprintf("they run at %.1f GB/s", speed)
 	if peak, _ := c.peak(); peak != nil && peak.MemoryGBs > 0 {

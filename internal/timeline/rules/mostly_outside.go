@@ -74,7 +74,12 @@ func checkMostlyOutside(c *Case, out *Findings) {
 		f.Title += ": " + strings.Join(names, ", ")
 	}
 	f.OutsideNs = float64(o.Ns())
-	f.Because("in this run it comes once: it counts where runs are as short as this one")
+	if again := o.AgainNs(); float64(again) >= minIdleShare*float64(o.Ns()) {
+		f.Because(fmt.Sprintf("work like that of the steps runs there too, in turns that were not taken for steps: %s lie "+
+			"between them, and only the rest comes once", ms(float64(again))))
+	} else {
+		f.Because("in this run it comes once: it counts where runs are as short as this one")
+	}
 	for _, h := range main.Host {
 		if h.Kind == facts.DoingLoad && float64(h.Ns) >= outsideShare*float64(main.Ns) {
 			f.Because("data is loaded for every batch: only a longer recording shows whether the GPU waits for it again")

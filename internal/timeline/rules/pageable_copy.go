@@ -56,10 +56,10 @@ func checkPageableCopy(c *Case, out *Findings) {
 	}
 	f := out.Add(0.9, atMost, "%s per step are copied from pageable memory at %.1f GB/s: %s of %s with nothing "+
 		"else on the GPU",
-		size(sum.bytes.perStep()), sum.bytes.perStep()/c.deviceCount()/max(1, sum.ns.perStep()),
+		size(sum.bytes.amount()), sum.bytes.perStep()/c.deviceCount()/max(1, sum.ns.perStep()),
 		ms(sum.exposed.perStep()), ms(c.StepNs))
 	f.Because(fmt.Sprintf("%s of over 64 KiB per step from pageable memory",
-		several(sum.n.perStep(), "copy", "copies")), sum.places.rows(4)...)
+		several(sum.n.amount(), "copy", "copies")), sum.places.rows(4)...)
 	if b := blocked.perStep(); b > 0 {
 		f.Because(fmt.Sprintf("the GPU waits %s per step while the host stages them", ms(b)))
 	}

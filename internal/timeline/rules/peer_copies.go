@@ -49,7 +49,7 @@ func checkPeerCopies(c *Case, out *Findings) {
 		return
 	}
 	f := out.Add(0.9, atMost, "%s per step are copied from GPU to GPU through host memory, for %s of %s with nothing else "+
-		"on the GPU", size(sent.perStep()), ms(atMost), ms(c.StepNs))
+		"on the GPU", size(sent.amount()), ms(atMost), ms(c.StepNs))
 	f.Because(fmt.Sprintf("the driver makes two copies of each, one down and one up: %s per step of the mean GPU",
 		ms(sum.ns.perStep())), sum.places.rows(4)...)
 }

@@ -138,6 +138,13 @@ func (t *tally) everyStep() (perStep float64, steps int) {
 	return perStep, steps
 }
 
+// amount is everyStep without the count: how much there is of something, as tables have it. What a fix of the loop can
+// gain is perStep.
+func (t *tally) amount() float64 {
+	perStep, _ := t.everyStep()
+	return perStep
+}
+
 // share is perStep of the mean step, 0 to 1, of a tally of ns.
 func (t *tally) share() float64 { return t.perStep() / max(1, t.c.StepNs) }
 

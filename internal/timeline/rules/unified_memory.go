@@ -72,11 +72,11 @@ func checkUnifiedMemory(c *Case, out *Findings) {
 		what = "serves page faults and migrates"
 	}
 	f := out.Add(0.8, atMost, "Unified memory %s for %s of %s per step: %s to the GPU, %s back to the host", what,
-		ms(atMost), ms(c.StepNs), size(up.bytes.perStep()), size(down.bytes.perStep()))
+		ms(atMost), ms(c.StepNs), size(up.bytes.amount()), size(down.bytes.amount()))
 	for i, name := range []string{"to the GPU", "to the host"} {
 		if x := moves.ways[i]; x.n.perStep() > 0 {
 			f.Because(fmt.Sprintf("%s: %s per step of %s on average, %.1f GB/s", name,
-				several(x.n.perStep(), "migration", "migrations"), size(x.bytes.perStep()/x.n.perStep()),
+				several(x.n.amount(), "migration", "migrations"), size(x.bytes.perStep()/x.n.perStep()),
 				x.bytes.perStep()/max(1, x.ns.perStep())))
 		}
 	}
