@@ -40,7 +40,7 @@ func checkHostFirstUse(c *Case, out *Findings) {
 	if !c.hostOnly() || c.Trace.Calls.Len() == 0 {
 		return
 	}
-	uses, span := c.Facts.FirstUses(), c.hostSpan()
+	uses, span := c.Facts.FirstUses(), c.Facts.HostSpan()
 	if len(uses) == 0 || float64(uses[0].Ns) < minHostShare*float64(span.LenNs()) {
 		return
 	}
