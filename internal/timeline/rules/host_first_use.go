@@ -55,7 +55,7 @@ func checkHostFirstUse(c *Case, out *Findings) {
 		each = fmt.Sprintf("%s to %s in each of %d processes (%s in all)", ms(float64(uses[n-1].Ns)), each, n,
 			ms(float64(total)))
 	}
-	f := out.Add(0.85, 0, "First calls to the GPU's runtime take %s, once per run: %s", each,
+	f := out.Add(0.7, 0, "First calls to the GPU's runtime take %s, once per run: %s", each,
 		strings.Join(c.firstUseNames(u), ", "))
 	f.Because(fmt.Sprintf("the longest of them is %s, %s: such a call starts the runtime, makes a context or loads code",
 		c.Facts.CallName(u.Longest), ms(float64(t.Calls.DurNs[u.Longest]))))

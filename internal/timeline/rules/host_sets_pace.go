@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"lacuna/internal/timeline/facts"
 )
@@ -55,7 +56,7 @@ func checkHostSetsPace(c *Case, out *Findings) {
 		return
 	}
 	last := t.Calls.StartNs[launches[len(launches)-1]]
-	var waited, inLaunches int64
+	var waited, staged, inLaunches int64
 	final := int32(-1)
 	launch := make(map[int32]bool, len(launches))
 	for _, row := range launches {
@@ -63,7 +64,12 @@ func checkHostSetsPace(c *Case, out *Findings) {
 	}
 	for i := range t.Calls.Len() {
 		ns := t.Calls.DurNs[i]
-		switch facts.CauseName(causes[i]) {
+		cause := facts.CauseName(causes[i])
+		if cause == facts.CauseCopyCall && strings.Contains(c.Facts.CallName(int32(i)), "Async") {
+			staged += ns // the host copies into a pinned buffer: its own work
+			continue
+		}
+		switch cause {
 		case facts.CauseSync, facts.CauseCopyCall:
 			waited += ns
 			if t.Calls.StartNs[i] > last {
@@ -88,6 +94,10 @@ func checkHostSetsPace(c *Case, out *Findings) {
 	n := float64(len(launches))
 	f.Because(fmt.Sprintf("that wait is in %s; in all calls that may wait for the GPU the host is for %s",
 		c.Facts.CallName(final), ms(float64(waited))))
+	if staged > 0 {
+		f.Because(fmt.Sprintf("asynchronous copies hold it for %s: they stage memory that is not pinned",
+			ms(float64(staged))))
+	}
 	var lengths []int64
 	for _, row := range launches {
 		lengths = append(lengths, t.Calls.DurNs[row])
