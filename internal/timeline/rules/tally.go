@@ -13,6 +13,7 @@ type memo struct {
 	stalls  []bool // by steady step
 	starved *starvation
 	waits   []wait
+	syncs   *waitCost // of what host_sync found
 	copies  []copied
 	peers   []copied
 	few     *fewSum
@@ -136,6 +137,11 @@ func (t *tally) everyStep() (perStep float64, steps int) {
 		perStep += v * t.c.PerStep
 	}
 	return perStep, steps
+}
+
+// ofTypical is the mean over the steps that are no stalls: how often something happens in one of them.
+func (t *tally) ofTypical() float64 {
+	return t.perStep() * float64(len(t.byStep)) / float64(max(1, t.c.typical()))
 }
 
 // share is perStep of the mean step, 0 to 1, of a tally of ns.
