@@ -61,7 +61,8 @@ func checkHostSync(c *Case, out *Findings) {
 	idle := k.idle
 	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step%s (%s of %s); then the "+
 		"GPU waits %s",
-		times(k.drained.ofTypical()), c.onAllGPUs(), ms(k.waited.perStep()/c.deviceCount()), ms(c.StepNs), idle.forWhat())
+		times(k.drained.ofTypical()), c.onAllGPUs(), ms(k.waited.perStep()/c.deviceCount()), ms(c.StepNs),
+		idle.forWhat())
 	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.ofTypical()),
 		number(k.count.ofTypical())), k.places.rows(4)...)
 	f.Because(fmt.Sprintf("behind these waits the GPU waits for the host: %s per step in all (%.1f %% of the step)%s",
@@ -77,7 +78,8 @@ func checkHostSync(c *Case, out *Findings) {
 }
 
 // claimedBySyncs is how much of the host's own work host_sync speaks of. Where that work is most of what the GPU waits
-// for behind the waits, it would be there without them: host_bound names it, but for what works on values that were read.
+// for behind the waits, it would be there without them: host_bound names it, but for what works on values that were
+// read.
 func (c *Case) claimedBySyncs(out *Findings) float64 {
 	if k := c.memo.syncs; k != nil && k.idle.mostlyWork() && len(out.Of(&hostSync)) > 0 {
 		return k.behind.perStep()

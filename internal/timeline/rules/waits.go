@@ -229,8 +229,8 @@ func (k *waitCost) hostNs() float64 {
 	return k.waited.perStep() + k.behind.perStep() + k.values.perStep()
 }
 
-// atMost is what a step can be shorter by without the waits, and without the copies of values that they are for. Without
-// steps nothing says that the host would run ahead from wait to wait: each is then taken by itself.
+// atMost is what a step can be shorter by without the waits, and without the copies of values that they are for.
+// Without steps nothing says that the host would run ahead from wait to wait: each is then taken by itself.
 func (k *waitCost) atMost() float64 {
 	ns := k.inLoop()
 	if k.waited.c.wholeCapture() {
