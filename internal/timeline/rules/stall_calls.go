@@ -66,8 +66,8 @@ func (c *Case) moreCalls(marked []bool) (rows []string, waits bool) {
 	return rows, waits
 }
 
-// tellsApart is how much of something the usual one of the other steps has and the usual marked one, and how many of all
-// marked steps have more than nearly all others; 0: fewer than half.
+// tellsApart is how much of something the usual one of the other steps has and the usual marked one, and how many of
+// all marked steps have more than nearly all others; 0: fewer than half.
 func tellsApart(n []float64, marked []bool) (usual, there float64, more, all int) {
 	var in, others []float64
 	for i, v := range n {
