@@ -17,7 +17,7 @@ const (
 	CauseUnknown  = "unknown"         // no evidence of the host
 	CauseGraph    = "graph"           // between two nodes of one graph that runs: no affair of the host
 	CauseQueued   = "queued"          // the next work was launched already and did not start: no affair of the host either
-	CauseLost     = "unrecorded_work" // it has launched work that was not recorded: the device may not idle
+	CauseLost     = "unrecorded_work" // it has launched what was not recorded: the device may be busy
 )
 
 // IsHosts says whether a cause of idle time, by its key, is something that the host does.

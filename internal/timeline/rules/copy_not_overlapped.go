@@ -21,9 +21,9 @@ nothing meanwhile: the copies are on the kernels' stream, or kernels that do not
 The rule counts copies of over 64 KiB from pinned memory, by the time in which the GPU neither computes nor
 communicates. Overlap needs as much computation, so the saving is at most the smaller of the two; it must be 2 % of
 the step. In a capture without steps such copies and kernels must take turns three times: there is nothing to overlap a
-single upload with. Copies on a stream of their own that overlap with kernels for half of their time are overlapped already. Without
-steps each of the outermost ranges of the program is judged by itself: a part that takes turns is no fault of one that
-overlaps.`,
+single upload with. Copies on a stream of their own that overlap with kernels for half of their time are overlapped already.
+Without steps each of the outermost ranges of the program is judged by itself: copies may take turns with kernels in one
+and overlap in the next.`,
 	Limits: `
 A batch that depends on the previous step cannot be copied ahead. Copies that share memory bandwidth with kernels slow
 them a little. Copies of pageable memory are pageable_copy's.`,
