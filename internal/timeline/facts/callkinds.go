@@ -16,7 +16,7 @@ const (
 	CauseHost     = "host"            // host work without a name
 	CauseUnknown  = "unknown"         // no evidence of the host
 	CauseGraph    = "graph"           // between two nodes of one graph that runs: no affair of the host
-	CauseQueued   = "queued"          // the next work was launched already and did not start: no affair of the host either
+	CauseQueued   = "queued"          // the next work was launched already and did not start: nor is this the host's
 	CauseLost     = "unrecorded_work" // it has launched what was not recorded: the device may be busy
 )
 
