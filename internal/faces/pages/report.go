@@ -114,6 +114,11 @@ func whereItGoes(r *report.Report) page.Text {
 		}
 		return page.Join(s, page.T("."))
 	}
+	if lost := b.IdleByHost[facts.CauseLost]; lost/step >= worthSaying {
+		return page.Sayf(" Part of the GPU's work was not recorded: it is busy for %s%s or more; of the %s without recorded "+
+			"work %s lie behind launches whose work is missing, and whether it is idle then is unknown.",
+			share(b.Compute+b.CommExposed+b.Copy), busyWith(r), share(b.Idle), share(lost))
+	}
 	s := page.Sayf(" GPU busy %s%s, idle %s", share(b.Compute+b.CommExposed+b.Copy), busyWith(r), share(b.Idle))
 	causes := causesOf(b)
 	if len(causes) == 0 || causes[0].ms/step < worthSaying {

@@ -4,6 +4,7 @@ import (
 	"lacuna/internal/answer/report"
 	"lacuna/internal/base/unit"
 	"lacuna/internal/faces/page"
+	"lacuna/internal/timeline/facts"
 )
 
 // savesWords is what a finding's fix saves, in a sentence. place is its position among those with a price.
@@ -210,10 +211,11 @@ func notSpent(r *report.Report) page.Text {
 		return page.T(" That is not an all-clear: no kernel ran.")
 	}
 	var parts []page.Text
+	lost := b.IdleByHost[facts.CauseLost]
 	for _, x := range []struct {
 		ms   float64
 		what string
-	}{{b.Idle, "is idle"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed " + copyNoun(b)}} {
+	}{{b.Idle - lost, "is idle"}, {lost, "lies behind launches whose work was not recorded"}, {b.CommExposed, "is exposed communication"}, {b.Copy, "is exposed " + copyNoun(b)}} {
 		if x.ms >= worthSaying*step {
 			parts = append(parts, page.Sayf("%s %s", page.Num(unit.Percent(x.ms/step)+" %"), x.what))
 		}

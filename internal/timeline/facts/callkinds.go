@@ -8,19 +8,22 @@ import (
 
 // Causes of idle time, as idle_by_host names them. Host work adds range:NAME and op:NAME.
 const (
-	CauseSync     = "sync"      // in a call that waits for the device
-	CauseAlloc    = "alloc"     // in a call that allocates or frees memory
-	CauseCopyCall = "copy_call" // in a copy that blocks the host
-	CauseLaunch   = "launch"    // in another CUDA call, or in an ordinary pause between two
-	CauseOS       = "os"        // in a call of the operating system
-	CauseHost     = "host"      // host work without a name
-	CauseUnknown  = "unknown"   // no evidence of the host
-	CauseGraph    = "graph"     // between two nodes of one graph that runs: no affair of the host
-	CauseQueued   = "queued"    // the next work was launched already and did not start: no affair of the host either
+	CauseSync     = "sync"            // in a call that waits for the device
+	CauseAlloc    = "alloc"           // in a call that allocates or frees memory
+	CauseCopyCall = "copy_call"       // in a copy that blocks the host
+	CauseLaunch   = "launch"          // in another CUDA call, or in an ordinary pause between two
+	CauseOS       = "os"              // in a call of the operating system
+	CauseHost     = "host"            // host work without a name
+	CauseUnknown  = "unknown"         // no evidence of the host
+	CauseGraph    = "graph"           // between two nodes of one graph that runs: no affair of the host
+	CauseQueued   = "queued"          // the next work was launched already and did not start: nor is this the host's
+	CauseLost     = "unrecorded_work" // it has launched what was not recorded: the device may be busy
 )
 
 // IsHosts says whether a cause of idle time, by its key, is something that the host does.
-func IsHosts(cause string) bool { return cause != CauseGraph && cause != CauseQueued }
+func IsHosts(cause string) bool {
+	return cause != CauseGraph && cause != CauseQueued && cause != CauseLost
+}
 
 // BaseCallName is a call's name without the version that nsys appends: cudaLaunchKernel_v7000 is cudaLaunchKernel.
 func BaseCallName(name string) string {
@@ -105,7 +108,7 @@ func (f *Facts) CallCauses() []uint8 {
 
 // plainCauses is the causes that need no name, by number.
 var plainCauses = [...]string{CauseUnknown, CauseSync, CauseAlloc, CauseCopyCall, CauseLaunch, CauseOS, CauseHost,
-	CauseGraph, CauseQueued}
+	CauseGraph, CauseQueued, CauseLost}
 
 func causeNumber(cause string) uint8 {
 	for i, c := range plainCauses {

@@ -67,6 +67,7 @@ var plainWords = [len(plainCauses)]struct{ clause, part, noun string }{
 		"gaps between nodes of a graph"},
 	causeQueued: {"has launched the next work already, and it starts late", "work that is launched and starts late",
 		"late starts of what is launched"},
+	causeLost: {"has launched work that was not recorded", "work that was not recorded", "work that was not recorded"},
 }
 
 // A Phrase is words, and behind them a name out of the capture where there is one.

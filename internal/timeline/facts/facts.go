@@ -69,6 +69,7 @@ type kept struct {
 	updateKernels    lazy[[]bool]
 	work             lazy[*Work]
 	workOfCalls      lazy[[]int32]
+	lostLaunches     lazy[map[model.ThreadRow][]int64]
 	workOps          lazy[[]int32]
 	workOwners       lazy[[]model.StringID]
 }

@@ -28,6 +28,7 @@ const (
 	causeHost
 	causeGraph
 	causeQueued
+	causeLost
 	causeRange
 	causeOp
 )
@@ -81,8 +82,8 @@ func (f *Facts) IdleGaps(b *Budget) []IdleGap {
 }
 
 // IdleByHost divides idle time by what the host thread that issued the work which ended the gap was doing at each
-// instant. Between two nodes of one graph it is the graph's, and once the next work is launched that work's, if it
-// starts late. The parts sum to the idle time.
+// instant. Between two nodes of one graph it is the graph's, once the next work is launched that work's, if it starts
+// late, and behind launches whose work was not recorded nobody's. The parts sum to the idle time.
 func (f *Facts) IdleByHost(gaps []IdleGap) map[Cause]int64 {
 	out := make(map[Cause]int64)
 	for _, g := range gaps {
@@ -90,7 +91,10 @@ func (f *Facts) IdleByHost(gaps []IdleGap) map[Cause]int64 {
 			out[Cause{Kind: causeGraph}] += g.LenNs()
 			continue
 		}
-		if late := f.LateStart(g); late.LenNs() > 0 {
+		if known := f.knownIdle(g); known != g.Span {
+			out[Cause{Kind: causeLost}] += g.LenNs() - known.LenNs()
+			g.Span = known
+		} else if late := f.LateStart(g); late.LenNs() > 0 {
 			out[Cause{Kind: causeQueued}] += late.LenNs()
 			g.EndNs = late.StartNs
 		}

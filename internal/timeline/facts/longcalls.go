@@ -47,7 +47,7 @@ func (f *Facts) IdleInLongCalls(gaps []IdleGap) map[string]int64 {
 			continue
 		}
 		threads := append([]model.ThreadRow{g.Thread}, f.feeders(g.Thread)...)
-		f.HostDoing(g.Thread, g.Span, func(c Cause, s interval.Span) {
+		f.HostDoing(g.Thread, f.knownIdle(g), func(c Cause, s interval.Span) {
 			if c.Kind != causeLaunch {
 				return
 			}

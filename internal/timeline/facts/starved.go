@@ -3,7 +3,8 @@ package facts
 // Starved is the gaps that began with nothing queued: the call that issued the work which ended the gap
 // had not returned when the gap began, so the device waited for the host. In the other gaps the next work
 // was queued already: they are the device's own, the pause between two kernels or a wait for another stream.
-// Gaps whose next work has no recorded call are in neither, nor is the time by which work starts late (LateStart).
+// Gaps whose next work has no recorded call are in neither, nor are those in which work may have run that was not
+// recorded, nor is the time by which work starts late (LateStart).
 func (f *Facts) Starved(gaps []IdleGap) []IdleGap {
 	t, w := f.Trace, f.Work()
 	var out []IdleGap
@@ -14,6 +15,9 @@ func (f *Facts) Starved(gaps []IdleGap) []IdleGap {
 		call := w.Call[g.After]
 		if g.Before >= 0 && w.Call[g.Before] == call {
 			continue // between two nodes of one graph launch
+		}
+		if f.knownIdle(g) != g.Span {
+			continue // what was launched before it and not recorded may have run
 		}
 		if t.Calls.EndNs(int(call)) > g.StartNs {
 			if late := f.LateStart(g); late.LenNs() > 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lacuna/internal/base/interval"
+	"lacuna/internal/base/unit"
 )
 
 // minWorkSpan is the share of a lone marker's time that must lie between its first kernel and its last GPU work for
@@ -47,14 +48,15 @@ func (f *Facts) noteCover(s *Steps) {
 // one in ten is no longer the edge of something else.
 const maxCaptured = 0.1
 
-// noteCaptured says of steps in which a graph is captured that their launches ran nothing.
+// noteCaptured says of steps in which a graph is captured that their launches ran nothing, or, where the steps launch
+// as many graphs as they capture, with those.
 func (f *Facts) noteCaptured(s *Steps) {
 	captured := f.CapturedLaunches()
 	if len(captured) == 0 {
 		return
 	}
 	calls, host := f.Trace.Calls.StartNs, s.HostWindow()
-	n, all := 0, 0
+	n, all, runs, made := 0, 0, 0, 0
 	for _, row := range captured {
 		if host.Contains(calls[row]) {
 			n++
@@ -63,6 +65,16 @@ func (f *Facts) noteCaptured(s *Steps) {
 	for _, l := range f.launchCalls() {
 		if host.Contains(calls[l.call]) {
 			all++
+			if l.graph && f.WorkOfCalls()[l.call] >= 0 {
+				runs++
+			}
+		}
+	}
+	for _, spans := range f.GraphCaptures() {
+		for _, x := range spans {
+			if host.Contains(x.StartNs) {
+				made++
+			}
 		}
 	}
 	if all += n; n > 0 && float64(n) > maxCaptured*float64(all) {
@@ -72,6 +84,11 @@ func (f *Facts) noteCaptured(s *Steps) {
 			what = "the program captures a CUDA graph"
 		case len(s.Steady()) == 1:
 			what = "the step captures a CUDA graph"
+		}
+		if runs >= made {
+			s.Note = join(s.Note, fmt.Sprintf("%s, which %s: %d of %d launches went into it", what,
+				unit.Counted(runs, "graph launch then runs", "graph launches then run"), n, all))
+			return
 		}
 		s.Note = join(s.Note, fmt.Sprintf("%s: %d of %d launches went into the graph and ran nothing, so that this is "+
 			"not the time of replaying it", what, n, all))

@@ -7,6 +7,7 @@ import (
 
 	"lacuna/internal/base/interval"
 	"lacuna/internal/timeline/facts"
+	"lacuna/internal/timeline/model"
 )
 
 // minEagerLaunches is how many pieces of work a step must issue to have pauses between them worth the name: with fewer
@@ -36,11 +37,7 @@ func eagerPauses(c *Case, out *Findings, launching *tally) {
 		return
 	}
 	launches, _, _ := c.launches()
-	for _, r := range forbidGraphs {
-		if len(out.Of(r)) > 0 {
-			return // the host loses its lead by that
-		}
-	}
+	lost := c.claimed(out, forbidGraphs...) // by waits and allocations, in which the host loses its lead
 	s := c.starved()
 	named := 0.0
 	for cause, t := range s.byCause {
@@ -57,9 +54,9 @@ func eagerPauses(c *Case, out *Findings, launching *tally) {
 			between.add(p.StartNs, float64(p.IdleNs)/s.devices)
 		}
 	}
-	short := min(launching.perStep()+max(between.perStep(), named), s.total.perStep())
+	short := min(launching.perStep()+max(between.perStep(), named), s.total.perStep()-lost)
 	hostNs, busyNs := c.hostIssuesNs().perStep(), c.busyNs().perStep()
-	if short < minPausesShare*c.StepNs || launches.median() < minEagerLaunches || hostNs <= busyNs {
+	if short < minPausesShare*(c.StepNs-lost) || launches.median() < minEagerLaunches || hostNs <= busyNs {
 		return
 	}
 	f := out.Add(0.7, short, "The GPU waits %s of %s per step in short pauses while the host issues eager work",
@@ -71,20 +68,31 @@ func eagerPauses(c *Case, out *Findings, launching *tally) {
 			"by one", several(float64(n), "graph launch", "graph launches")))
 		f.Fix = fixEager
 	}
+	f.First = c.needsFirst(out)
 	f.Faint = true // under a profiler only replay can tell
 	f.Repair("cuda-graph")
 }
 
-// hostIssuesNs is the time that the thread which feeds the GPU neither waits nor allocates nor sleeps, by step.
+// hostIssuesNs is the time that a thread which feeds the GPU neither waits nor allocates nor sleeps, by step: of
+// autograd's and the main thread, which take turns, the time of either.
 func (c *Case) hostIssuesNs() *tally {
 	t := c.newTally()
-	th := c.feeder()
+	feeds := make(map[model.ThreadRow]bool)
+	for _, gaps := range c.starved().gaps {
+		for _, g := range gaps {
+			feeds[g.Thread] = true
+		}
+	}
 	for _, step := range c.Steps.Steady() {
-		c.Facts.HostDoing(th, step, func(cause facts.Cause, s interval.Span) {
-			if text := c.Facts.CauseText(cause); text == facts.CauseLaunch || isHostWork(text) {
-				t.add(s.StartNs, float64(s.LenNs()))
-			}
-		})
+		var busy []interval.Span
+		for th := range feeds {
+			c.Facts.HostDoing(th, step, func(cause facts.Cause, s interval.Span) {
+				if text := c.Facts.CauseText(cause); text == facts.CauseLaunch || isHostWork(text) {
+					busy = append(busy, s)
+				}
+			})
+		}
+		t.add(step.StartNs, float64(interval.Union(busy).TotalNs()))
 	}
 	return t
 }

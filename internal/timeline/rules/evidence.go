@@ -85,7 +85,7 @@ func (g *groups) rows(n int) []string {
 	})
 	var rows []string
 	for _, x := range all[:min(n, len(all))] {
-		rows = append(rows, fmt.Sprintf("%.1f per step, %s: %s", x.count.perStep(), ms(x.ns.perStep()), x.name))
+		rows = append(rows, fmt.Sprintf("%.1f per step, %s: %s", x.count.amount(), ms(x.ns.perStep()), x.name))
 	}
 	return rows
 }

@@ -134,8 +134,8 @@ func (c *Case) findExcess() *excessCost {
 		return nil
 	}
 	deviceNs := x.down.exposed.perStep() + x.back.exposed.perStep()
-	x.atMost = deviceNs - x.waits.copied.perStep() + x.waits.atMost()
-	if min(x.atMost, deviceNs+x.waits.hostNs()) < minIdleShare*c.StepNs {
+	x.atMost = deviceNs + x.waits.inLoop()
+	if min(x.atMost, deviceNs+x.waits.hostNs()+x.waits.copied.perStep()) < minIdleShare*c.StepNs {
 		return nil
 	}
 	return x

@@ -23,7 +23,8 @@ rule names what takes most of that time, by the innermost range of the program o
 neither is recorded it says so, and how to record more.
 
 Threshold: 10 % of the step, less what input_pipeline, host_data, worker_bound, host_barrier, recompilation, host_sync,
-excess_transfer and decode_host_gap say of it; these must leave more than half, and launching, waiting and
+excess_transfer and decode_host_gap say of it (of host_sync, where such work is most of what the GPU waits for behind the
+waits, only the work on values that were read); these must leave more than half, and launching, waiting and
 allocating must take less of the waiting than it does.`,
 	Limits: `
 The name of a range says where the time goes, not why. A range around everything names nothing. Host work that the
@@ -75,8 +76,8 @@ func checkHostBound(c *Case, out *Findings) {
 	for cause := range ns {
 		named = append(named, cause)
 	}
-	atMost := total - c.claimed(out, &inputPipeline, &hostData, &workerBound, &hostBarrier, &recompilation, &hostSync,
-		&excessTransfer, &graphCapture, &decodeHostGap)
+	atMost := total - c.claimed(out, &inputPipeline, &hostData, &workerBound, &hostBarrier, &recompilation,
+		&excessTransfer, &graphCapture, &decodeHostGap) - c.claimedBySyncs(out)
 	if len(named) == 0 || atMost < minUnnamedShare*c.StepNs || 2*atMost < total || 2*total < all {
 		return
 	}

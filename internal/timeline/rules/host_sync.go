@@ -19,8 +19,10 @@ The rule counts synchronizing calls and blocking copies to the host, on threads 
 GPU was idle. A synchronization after a copy of over 64 KiB to the GPU belongs to that copy (pageable_copy); waits
 for copies of over 64 KiB to the host belong to excess_transfer, if that is reported (in a capture without steps they
 are never counted: they may be the program's results). The fix saves at most what the host gains by it (the waits, what
-it does to make them, and the work right after a read of 4 KiB or more), and at most what the GPU waits for the host:
-the smaller of the two must be 2 % of the step. Where the waits alone are less than that, replay decides: the finding
+it does to make them, and the work right after a read of 4 KiB or more), and at most what the GPU waits for the host
+behind these waits: the smaller of the two must be 2 % of the step. Copies of values go with their waits; copies of data
+must be made anyway. In a capture without steps each wait is taken by itself, with the idle time until the next one:
+nothing says that the host would run ahead from one to the next. Where the waits alone are less than that, replay decides: the finding
 is listed if its fix gains 2 % of the step. A host that is late anyway gains nothing, however often it synchronizes. In
 a capture without steps there must be ten such waits. The wait of a serving engine for the tokens of a decode step
 belongs to decode_host_gap, if that is reported.`,
@@ -56,20 +58,90 @@ func checkHostSync(c *Case, out *Findings) {
 		min(atMost, k.hostNs()+k.lead.perStep()) < minIdleShare*c.StepNs {
 		return
 	}
-	idle := c.starved().total
+	idle := k.idle
 	f := out.Add(syncConfidence(k), atMost, "The host synchronizes with the GPU %s per step%s (%s of %s); then the "+
-		"GPU waits for launches",
-		times(k.drained.perStep()), c.onAllGPUs(), ms(k.waited.perStep()/c.deviceCount()), ms(c.StepNs))
-	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.perStep()),
-		number(k.count.perStep())), k.places.rows(4)...)
-	f.Because(fmt.Sprintf("the GPU then waits for the host: %s per step in all (%.1f %% of the step), much of "+
-		"which shows as launch time", ms(idle.perStep()), 100*idle.share()))
+		"GPU waits %s",
+		times(k.drained.amount()), c.onAllGPUs(), ms(k.waited.perStep()/c.deviceCount()), ms(c.StepNs),
+		idle.forWhat())
+	f.Because(fmt.Sprintf("after %s of %s waits per step the GPU has nothing queued", number(k.drained.amount()),
+		number(k.count.amount())), k.places.rows(4)...)
+	f.Because(fmt.Sprintf("behind these waits the GPU waits for the host: %s per step in all (%.1f %% of the step)%s",
+		ms(idle.total.perStep()), 100*idle.total.share(), idle.shows()))
 	if b := k.behind.perStep(); b > minIdleShare*c.StepNs {
 		f.Because(fmt.Sprintf("right after the reads the host works %s per step while the GPU is idle: it works on "+
 			"what it read", ms(b)))
 	}
+	f.Fix = c.syncFix(k)
+	c.memo.syncs = k
 	f.Faint = k.hostNs() < minIdleShare*c.StepNs
 	f.Repair("drop-syncs")
+}
+
+// claimedBySyncs is how much of the host's own work host_sync speaks of. Where that work is most of what the GPU waits
+// for behind the waits, it would be there without them: host_bound names it, but for what works on values that were
+// read.
+func (c *Case) claimedBySyncs(out *Findings) float64 {
+	if k := c.memo.syncs; k != nil && k.idle.mostlyWork() && len(out.Of(&hostSync)) > 0 {
+		return k.behind.perStep()
+	}
+	return c.claimed(out, &hostSync)
+}
+
+// syncFix is the fix of the kind that most of the waits are; "": the rule's, that of values that are read.
+func (c *Case) syncFix(k *waitCost) string {
+	switch torch := c.Facts.UsesPyTorch(); {
+	case 2*k.reads > k.all:
+		return ""
+	case 2*k.byDevice > k.all && torch:
+		return fixDeviceSyncTorch
+	case 2*k.byDevice > k.all:
+		return fixDeviceSync
+	case !torch:
+		return fixStreamSync
+	}
+	return ""
+}
+
+// Fixes of waits that read nothing, by what they wait for.
+const (
+	fixDeviceSyncTorch = `
+Leave the synchronization out: torch.cuda.synchronize(), or cudaDeviceSynchronize in a library. PyTorch orders work on
+the GPU by itself. Where it is there to measure time, judge the program without it, and measure with events, which the
+host reads behind the loop:
+
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record(); step(); end.record()       # no wait; start.elapsed_time(end) after the last step`
+	fixDeviceSync = `
+Leave cudaDeviceSynchronize out of the loop: work on one stream is in order without it, and cudaStreamWaitEvent lets
+another stream wait on the GPU. Where it is there to measure time, judge the program without it, and measure with
+cudaEventRecord and, behind the loop, cudaEventElapsedTime.`
+	fixStreamSync = `
+Wait only where the host itself needs the result, and as late as that: cudaStreamWaitEvent where another stream needs
+it, cudaEventQuery where the host can do something else until then. Where the next step needs nothing of this one on the
+host, issue it before the wait.`
+)
+
+// forWhat is what the GPU waits for behind the waits, in words.
+func (b *idleBehind) forWhat() string {
+	switch {
+	case b.mostlyWork():
+		return "for work of the host"
+	case b.mostlyLaunch():
+		return "for launches"
+	}
+	return "for the host"
+}
+
+// shows says what most of the idle time is in a budget by what the host does.
+func (b *idleBehind) shows() string {
+	switch {
+	case b.mostlyWork():
+		return fmt.Sprintf("; for %s of it the host works, which it could do while the GPU computes",
+			ms(b.work.perStep()))
+	case b.mostlyLaunch():
+		return ", much of which shows as launch time"
+	}
+	return ""
 }
 
 // syncConfidence: several waits in a step that read values are no accident; one a step may be wanted.

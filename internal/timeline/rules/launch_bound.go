@@ -99,17 +99,38 @@ func checkLaunchBound(c *Case, out *Findings) {
 		"Launch-bound: the host launches %s per step too slowly; the GPU is idle %s of %s between them",
 		several(launches.amount(), "kernel or copy", "kernels and copies"), ms(launching.perStep()), ms(c.StepNs))
 	f.Because(fmt.Sprintf("half of the kernels take less than %s; all kernels %s per step; launching them takes "+
-		"the host %s per step",
+		"the host %s per step, with its pauses between the calls",
 		ms(float64(medianNs)), ms(kernelNs.perStep()), ms(hostNs)), c.launchRows(3)...)
 	f.Because(fmt.Sprintf("for %.1f %% of the step the GPU has nothing queued while the host is in launch calls or "+
 		"in ordinary pauses between them", 100*launching.share()))
 	f.Repair("cuda-graph")
+	f.First = c.needsFirst(out)
+}
+
+// needsFirst is the rule among forbidGraphs whose finding stands in a graph's way, or "". One wait a step does not: a
+// graph holds a step from one wait to the next.
+func (c *Case) needsFirst(out *Findings) string {
 	for _, r := range forbidGraphs {
-		if len(out.Of(r)) > 0 {
-			f.First = r.ID
-			break
+		if len(out.Of(r)) == 0 {
+			continue
+		}
+		if r == &hostSync && !c.wholeCapture() && c.waitsPerStep() <= 1 {
+			continue
+		}
+		return r.ID
+	}
+	return ""
+}
+
+// waitsPerStep is how many waits half of the steps have at least, on one device.
+func (c *Case) waitsPerStep() float64 {
+	n := c.newTally()
+	for _, w := range c.waits() {
+		if w.purpose != waitUpload {
+			n.add(w.EndNs, 1/c.deviceCount())
 		}
 	}
+	return n.median()
 }
 
 // launching is the idle time in which the host launches, by step; in a capture without steps less the calls that are a

@@ -22,6 +22,7 @@ var periodicStall = Rule{
 	Doc: `
 Most steps are alike, and a few take far longer: on the thread that feeds the GPU a checkpoint is written, the model
 is evaluated, Python collects garbage, or logs are flushed. The mean hides that, and so does a single step.
+Where nothing with a name is in those steps only, the finding says which CUDA calls are, and names no cause.
 
 A step stalls if it is longer than the median by more than half of it (nsys-ai's bound for a spike) and by more than
 three robust standard deviations. The cause is looked for in what has a name and is not in the other steps: a range
@@ -126,8 +127,17 @@ func (c *Case) addStalls(out *Findings, which []int, median, atMost float64, ran
 		f.Because("the host makes no call then and is in no range or operator: Python's garbage collection looks " +
 			"like this, and so does anything else without a range")
 	default:
-		f.Because("nothing with a name runs in those steps only; the GPU is then idle mostly while the host is in " +
+		f.Because("no range, operator or kernel is in those steps only; the GPU is then idle mostly while the host is in " +
 			inWords(cause))
+	}
+	if ran.name == "" && cause != facts.CauseHost {
+		more, waits := c.moreCalls(c.stalls())
+		if len(more) > 0 {
+			f.Because("what the host calls more often in those steps than in the others", more...)
+		}
+		if f.Fix = fixStallUnknown; waits {
+			f.Fix = fixStallWaits
+		}
 	}
 	if ran.isRange {
 		f.Repair("drop-range:" + regexp.QuoteMeta(ran.name))

@@ -70,6 +70,9 @@ func format(all *Findings) string {
 				fmt.Fprintf(&b, "    %s\n", row)
 			}
 		}
+		if f.First != "" {
+			fmt.Fprintf(&b, "  first: %s\n", f.First)
+		}
 		if f.Fix != "" { // its own
 			first, _, _ := strings.Cut(strings.TrimSpace(f.Fix), "\n")
 			fmt.Fprintf(&b, "  fix: %s\n", first)

@@ -13,6 +13,7 @@ type memo struct {
 	stalls  []bool // by steady step
 	starved *starvation
 	waits   []wait
+	syncs   *waitCost // of what host_sync found
 	copies  []copied
 	peers   []copied
 	few     *fewSum

@@ -92,8 +92,7 @@ func (c *Case) waits() []wait {
 			out[st.wait].EndNs, out[st.wait].last = w.EndNs, w.last
 			st.copy, st.wait = -1, -1
 		case cause == facts.CauseSync:
-			if st.copy >= 0 && !strings.Contains(c.Facts.CallName(int32(i)), "DeviceSynchronize") &&
-				!strings.Contains(c.Facts.CallName(int32(i)), "CtxSynchronize") {
+			if st.copy >= 0 && !c.waitsForAll(int32(i)) {
 				w.bytes = c.copyBytes(st.copy)
 				switch kind := c.copyKind(st.copy); {
 				case kind == model.CopyDtoH:
@@ -124,6 +123,12 @@ func (c *Case) withinSteps(waits []wait) []wait {
 		}
 	}
 	return waits
+}
+
+// waitsForAll says whether a synchronising call waits for all that a device has, not for a stream or an event.
+func (c *Case) waitsForAll(call int32) bool {
+	name := c.Facts.CallName(call)
+	return strings.Contains(name, "DeviceSynchronize") || strings.Contains(name, "CtxSynchronize")
 }
 
 // copyKind is the direction of a copy, given by its row of Work.
@@ -160,18 +165,22 @@ type waitCost struct {
 	waited, behind *tally
 	lead           *tally // of the host before reads, which it does for them
 	copied         *tally // the device in the copies that were waited for, with nothing else on it
+	values         *tally // of copied, in those of a value: a copy of data must be made anyway
+	idle           *idleBehind
 	places         *groups
 	reads, all     float64
+	byDevice       float64        // of all, those that wait for all that a device has, by hand
 	lasts          map[int32]bool // calls that end a wait that reads
 }
 
 // costOf adds up the waits that want picks. Those behind which the device has work cost nothing.
 func (c *Case) costOf(want func(w wait) bool) *waitCost {
 	k := &waitCost{count: c.newTally(), drained: c.newTally(), waited: c.newTally(), behind: c.newTally(),
-		lead: c.newTally(), copied: c.newTally(), places: c.newGroups(),
+		lead: c.newTally(), copied: c.newTally(), values: c.newTally(), places: c.newGroups(),
 		lasts: make(map[int32]bool)}
 	s := c.starved()
 	calls := make(map[int32]bool)
+	var drained []wait
 	for _, w := range c.waits() {
 		if w.purpose == waitUpload || c.stepAt(w.EndNs) < 0 || !want(w) {
 			continue
@@ -184,6 +193,10 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 		k.waited.add(w.EndNs, float64(w.LenNs()))
 		k.places.add(c.place(w.call), w.EndNs, float64(w.LenNs()))
 		k.all++
+		if w.purpose == waitPlain && c.waitsForAll(w.call) {
+			k.byDevice++
+		}
+		drained = append(drained, w)
 		if w.purpose == waitRead {
 			k.reads++
 			k.lead.add(w.EndNs, float64(w.leadNs))
@@ -198,9 +211,14 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 			k.behind.add(p.StartNs, float64(p.IdleNs)/s.devices)
 		}
 	}
+	k.idle = c.idleBehind(drained)
 	for _, x := range c.copies() {
-		if x.kind == model.CopyDtoH && calls[c.Facts.Work().Call[x.row]] {
-			k.copied.add(x.startNs, float64(x.exposed)/c.deviceCount())
+		if x.kind != model.CopyDtoH || !calls[c.Facts.Work().Call[x.row]] {
+			continue
+		}
+		k.copied.add(x.startNs, float64(x.exposed)/c.deviceCount())
+		if x.bytes <= smallBytes {
+			k.values.add(x.startNs, float64(x.exposed)/c.deviceCount())
 		}
 	}
 	return k
@@ -208,14 +226,22 @@ func (c *Case) costOf(want func(w wait) bool) *waitCost {
 
 // hostNs is what the host gains without the waits: it cannot come before the device by more.
 func (k *waitCost) hostNs() float64 {
-	return k.waited.perStep() + k.behind.perStep() + k.copied.perStep()
+	return k.waited.perStep() + k.behind.perStep() + k.values.perStep()
 }
 
-// atMost is what a step can be shorter by without the waits: what the host gains, with what it does to make them, but
-// no more than the device waits for it, and the copies. What the host does until the device has work again it does
-// anyway.
+// atMost is what a step can be shorter by without the waits, and without the copies of values that they are for.
+// Without steps nothing says that the host would run ahead from wait to wait: each is then taken by itself.
 func (k *waitCost) atMost() float64 {
-	idle := k.waited.c.starved().total.perStep()
-	host := k.waited.perStep() + k.behind.perStep() + k.lead.perStep()
-	return min(host, idle) + k.copied.perStep()
+	ns := k.inLoop()
+	if k.waited.c.wholeCapture() {
+		ns = min(ns, k.idle.gain.perStep())
+	}
+	return ns + k.values.perStep()
+}
+
+// inLoop is what a turn of a loop can be shorter by without the waits: what the host gains, with what it does to make
+// them, but no more than the device waits for it behind them. What the host does until the device has work again it
+// does anyway.
+func (k *waitCost) inLoop() float64 {
+	return min(k.waited.perStep()+k.behind.perStep()+k.lead.perStep(), k.idle.total.perStep())
 }
