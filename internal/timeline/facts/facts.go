@@ -34,7 +34,6 @@ type kept struct {
 	frameworkRanges  lazy[[][]uint32]
 	launching        lazy[launching]
 	clockShifts      lazy[map[uint32]int64]
-	unseenLaunches   lazy[[]int64]
 	handover         lazy[*handover]
 	hasStreamWaits   lazy[bool]
 	hostCode         lazy[*hostCode]

@@ -32,22 +32,10 @@ func (f *Facts) mayRunUnseen(g IdleGap) bool {
 	if w := f.Work(); g.Before >= 0 && w.Call[g.Before] != NoCall {
 		from = min(from, f.Trace.Calls.StartNs[w.Call[g.Before]])
 	}
-	unseen := f.unseenLaunches()
-	i, _ := slices.BinarySearch(unseen, from)
-	return i < len(unseen) && unseen[i] < g.EndNs
-}
-
-// unseenLaunches is when calls began that launched something of which no work was recorded, in order.
-func (f *Facts) unseenLaunches() []int64 {
-	return f.kept.unseenLaunches.of(f, func(f *Facts) []int64 {
-		out := []int64{}
-		issued, calls := f.WorkOfCalls(), &f.Trace.Calls
-		for _, l := range f.launchCalls() {
-			if issued[l.call] < 0 && at(calls.Return, int(l.call), 0) == 0 {
-				out = append(out, calls.StartNs[l.call])
-			}
+	for _, starts := range f.lostLaunches() {
+		if i, _ := slices.BinarySearch(starts, from); i < len(starts) && starts[i] < g.EndNs {
+			return true
 		}
-		slices.Sort(out)
-		return out
-	})
+	}
+	return false
 }
