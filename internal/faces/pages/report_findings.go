@@ -36,12 +36,13 @@ func findings(r *report.Report, d Detail) (out []page.Block) {
 		case f.NoGain.Unknown() && large(r, f) && pricedCount(r) > 0:
 			first = append(first, unpricedItem(r, f, len(first), d))
 		case f != limit:
-			known = append(known, knownItem(r, f, d))
+			main := pricedCount(r) == 0 && len(known) < maxFindings && large(r, f)
+			known = append(known, knownItem(r, f, main, d))
 		}
 	}
 	for i := range r.Negligible {
 		if f := &r.Negligible[i]; d.whole(f) {
-			known = append(known, knownItem(r, f, d))
+			known = append(known, knownItem(r, f, false, d))
 		}
 	}
 	out = section("Findings, in the order to fix them", false, first...)
@@ -81,16 +82,17 @@ func pricedItem(r *report.Report, f *report.Finding, place, number int, d Detail
 
 // unpricedItem is a finding without a price that concerns as much of the step as those with one.
 func unpricedItem(r *report.Report, f *report.Finding, number int, d Detail) page.Item {
-	x := knownItem(r, f, d)
+	x := knownItem(r, f, number < maxFindings, d)
 	x.Mark, x.Title = strconv.Itoa(number+1), page.Join(page.T("not priced: "), x.Title)
 	return x
 }
 
-// knownItem is a finding without a price. Where no GPU work is there to price any, all are shown with their fix.
-func knownItem(r *report.Report, f *report.Finding, d Detail) page.Item {
+// knownItem is a finding without a price. main says that it stands where a priced one would, and is shown with its fix;
+// so are all where no GPU work is there to price any.
+func knownItem(r *report.Report, f *report.Finding, main bool, d Detail) page.Item {
 	body := []page.Block{page.Prose{Text: noGainWords(r, f)}}
 	switch {
-	case d.whole(f), leads(r, f), hostOnly(r):
+	case d.whole(f), main && r.KernelReports == nil, leads(r, f), hostOnly(r): // else the reports say what to do
 		body = append(body, because(r, f, d.whole(f), 0)...)
 	case len(f.Evidence) > 0:
 		body = append(body, page.Prose{Text: page.Sentence(page.T(f.Evidence[0].Text))},

@@ -190,6 +190,21 @@ func TestReportShortUnpriced(t *testing.T) {
 	}
 }
 
+// Where nothing that is found has a price, the fix of what concerns most is shown as if it had.
+func TestReportUnpricedFix(t *testing.T) {
+	r := sampleReport()
+	r.Findings = []report.Finding{
+		{Rule: "late_starts", Title: "Work starts late", GainHighMs: 9, Fix: "See who else uses the GPU:\n\n    nvidia-smi",
+			Evidence: []report.Evidence{{Text: "in 26 gaps"}}, NoGain: &report.NoGain{Kind: report.NotReplayed}},
+		{Rule: "small", Title: "Little", GainHighMs: 0.001, Fix: "Do not care",
+			Evidence: []report.Evidence{{Text: "once"}}, NoGain: &report.NoGain{Kind: report.NotReplayed}},
+	}
+	text := textOf(t, Report(r, sampleAdvice, Detail{}), page.Layout{Width: 100})
+	if !strings.Contains(text, "nvidia-smi") || strings.Contains(text, "Do not care") {
+		t.Errorf("the fix of the large finding, and only that:\n%s", text)
+	}
+}
+
 // The text of an empty report says that there is nothing.
 func TestReportEmpty(t *testing.T) {
 	if text := textOf(t, Report(&report.Report{Schema: 1}, nil, Detail{}), page.Layout{}); !strings.Contains(text,
